@@ -5,12 +5,27 @@ import { connect, say } from './clients.ts'
 
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }
 
-t.test("vLLM's fields constrain the answer", async t => {
+const ROOT = 'root ::= "a"'
+
+t.test("vLLM's and llama.cpp's fields constrain the answer", async t => {
   const cases: [object, object][] = [
     [{ guided_json: SCHEMA }, { field: 'guided_json', value: { type: 'json-schema', schema: SCHEMA } }],
     [{ guided_json: JSON.stringify(SCHEMA) }, { field: 'guided_json', value: { type: 'json-schema', schema: SCHEMA } }],
     [{ guided_regex: '[a-z]+' }, { field: 'guided_regex', value: { type: 'regex', pattern: '[a-z]+' } }],
     [{ guided_choice: ['a.b', 'c|d'] }, { field: 'guided_choice', value: { type: 'regex', pattern: 'a\\.b|c\\|d' } }],
+    [{ guided_grammar: ROOT }, { field: 'guided_grammar', value: { type: 'gbnf', grammar: ROOT } }],
+    [
+      { structured_outputs: { grammar: ROOT } },
+      { field: 'structured_outputs.grammar', value: { type: 'gbnf', grammar: ROOT } }
+    ],
+    [
+      { grammar: ROOT, json_schema: null },
+      { field: 'grammar', value: { type: 'gbnf', grammar: ROOT } }
+    ],
+    [
+      { grammar: '', json_schema: SCHEMA },
+      { field: 'json_schema', value: { type: 'json-schema', schema: SCHEMA } }
+    ],
     [
       { structured_outputs: { choice: ['x'], json: null } },
       { field: 'structured_outputs.choice', value: { type: 'regex', pattern: 'x' } }
@@ -43,7 +58,10 @@ t.test("errors name the invalid part of vLLM's fields", async t => {
     [{ guided_regex: '' }, /'guided_regex' must be a regular expression/],
     [{ guided_choice: [] }, /'guided_choice' must be a list of 1 to 1000 strings/],
     [{ guided_choice: ['x'.repeat(16_000), 'y'.repeat(400)] }, /at most 16384 characters in total/],
-    [{ guided_grammar: 'root' }, /'guided_grammar': grammars in requests are not supported/],
+    [{ guided_grammar: '' }, /'guided_grammar' must be a grammar in GBNF notation/],
+    [{ guided_grammar: 7 }, /'guided_grammar' must be a grammar in GBNF notation/],
+    [{ json_schema: '[' }, /'json_schema' must be a JSON Schema, or its text/],
+    [{ grammar: 'root ::= "a"', json_schema: {} }, /'grammar' cannot be combined with 'json_schema'/],
     [{ structured_outputs: [] }, /'structured_outputs' must be an object/],
     [{ structured_outputs: { structural_tag: '{}' } }, /'structured_outputs\.structural_tag'/],
     [{ guided_regex: 'a', guided_choice: ['b'] }, /'guided_regex' cannot be combined with 'guided_choice'/],

@@ -67,6 +67,51 @@ t.test('the engine constrains the bundled model to every format', async t => {
   t.match(refused, { status_code: 400, error: /unevaluatedProperties/ })
 })
 
+t.test('a grammar of a request constrains the bundled model, in every route that takes one', async t => {
+  const { client, url } = await open(t, 'qwen2.5.jinja')
+  const grammar = 'root ::= call\ncall ::= [a-c]{2} "(" ( call | [0-9]{1,3} ) ")"'
+  const shape = /^(?:[a-c]{2}\(){1,}[0-9]{1,3}\)+$/
+  const ask = { model, messages, max_tokens: 300, temperature: 1, seed: 2 }
+  const chat = await client.chat.completions.create({ ...ask, guided_grammar: grammar } as never)
+  const { content, finish } = { content: chat.choices[0]?.message.content, finish: chat.choices[0]?.finish_reason }
+  if (finish === 'stop') t.match(content, shape)
+  else t.match(content, /^[a-c]{2}\(/)
+  const { messages: _, ...plain } = ask
+  const text = await client.completions.create({ ...plain, prompt: 'x', grammar } as never)
+  t.match(text.choices[0]?.text, /^[a-c]{2}\(/)
+  const refused = await refusal(
+    client.completions.create({ ...plain, prompt: 'x', grammar: 'root ::= root "a" | "b"' } as never)
+  )
+  t.match(refused, { status: 400, message: /'grammar': The constraint at grammar: .*left recursion/ })
+  const infill = await fetch(`${url}/infill`, { method: 'POST', body: JSON.stringify({ input_prefix: 'a' }) })
+  t.match([infill.status, await infill.json()], [400, { error: { message: /model 'vox' cannot fill in the middle/ } }])
+})
+
+t.test('prompts have the log probabilities from which lm-evaluation-harness computes likelihoods', async t => {
+  const { client, url } = await open(t, 'qwen2.5.jinja')
+  const tokenize = async (content: string): Promise<number[]> => {
+    const response = await fetch(`${url}/tokenize`, { method: 'POST', body: JSON.stringify({ content }) })
+    return ((await response.json()) as { tokens: number[] }).tokens
+  }
+  const [context, continuation] = [await tokenize('component Counter() {'), await tokenize(' state count: int = 0')]
+  // The harness sends tokens, asks for one more, and skips its value.
+  const request = { model, max_tokens: 1, logprobs: 1, echo: true, temperature: 0, seed: 1234 }
+  const both = [[...context, ...continuation], context]
+  const { choices } = await client.completions.create({ ...request, prompt: both })
+  const lists = choices.map(({ logprobs }) => logprobs?.token_logprobs ?? [])
+  t.same(
+    lists.map(list => list.length),
+    both.map(prompt => prompt.length + 1)
+  )
+  const values = lists[0]!.slice(context.length, -1)
+  t.equal(values.length, continuation.length)
+  t.ok(values.every(value => typeof value === 'number' && value <= 0))
+  const tops = choices[0]!.logprobs!.top_logprobs!.slice(context.length, -1)
+  t.ok(values.every((value, at) => value! <= Math.max(...Object.values(tops[at]!)) + 1e-9))
+  const shared = lists[1]!.slice(1, -1).every((value, at) => Math.abs(value! - lists[0]![at + 1]!) < 1e-3)
+  t.ok(shared, 'the same context has the same log probabilities')
+})
+
 for (const template of ['qwen2.5.jinja', 'llama3.1.jinja', 'mistral.jinja', 'qwen3.jinja', 'phi4-mini.jinja']) {
   t.test(`a forced call is valid, with the template ${template}`, async t => {
     const { client } = await open(t, template)

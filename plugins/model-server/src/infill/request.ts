@@ -1,7 +1,8 @@
 import { defined, t } from '@svc/plugin-sdk'
 import { bodyReader, invalid } from '../body-reader.ts'
 import type { CompletionRequest } from '../completions.ts'
-import { UNSUPPORTED_EXTENSIONS, UNSUPPORTED_GUIDES } from '../openai/extensions.ts'
+import { UNSUPPORTED_EXTENSIONS } from '../openai/extensions.ts'
+import { guidedConstraint } from '../openai/guided.ts'
 import { emptyList, never, only, refuseUnsupported, type UnsupportedFields } from '../unsupported-fields.ts'
 import type { InfillText } from './prompt.ts'
 
@@ -64,7 +65,6 @@ const infillBody = t.object(
     ),
     logit_bias: t.optional(t.unknown()),
     n_probs: t.optional(t.integer({ minimum: 0, maximum: MAX_ALTERNATIVES })),
-    json_schema: t.optional(t.object({}, { ...open, description: 'a JSON Schema' })),
     t_max_predict_ms: t.optional(t.integer({ minimum: 0, maximum: MAX_TIME_MS })),
     n_indent: t.optional(t.integer({ minimum: 0, maximum: 10_000 })),
     return_tokens: t.optional(t.boolean()),
@@ -73,12 +73,9 @@ const infillBody = t.object(
   open
 )
 
-const { json_schema: _, ...extensions } = UNSUPPORTED_EXTENSIONS
-
 /** Options of llama.cpp's `/completion` that would change the answer. Others, such as `samplers`, have no effect. */
 const UNSUPPORTED: UnsupportedFields = {
-  ...extensions,
-  ...UNSUPPORTED_GUIDES,
+  ...UNSUPPORTED_EXTENSIONS,
   post_sampling_probs: only(false),
   dynatemp_range: only(0),
   dry_multiplier: only(0),
@@ -97,7 +94,8 @@ export function readInfillRequest(raw: unknown): InfillRequest {
   refuseUnsupported(body, UNSUPPORTED)
   const { input_prefix = '', input_suffix = '', input_extra = [], prompt = '', n_predict, seed, stop } = body
   const { temperature, top_p, top_k, min_p, typical_p, repeat_penalty, repeat_last_n } = body
-  const { presence_penalty, frequency_penalty, n_probs = 0, json_schema } = body
+  const { presence_penalty, frequency_penalty, n_probs = 0 } = body
+  const constraint = guidedConstraint(body)
   const sampling = {
     ...defined({ temperature, topP: top_p, minP: min_p, typicalP: typical_p }),
     ...(top_k === undefined ? {} : { topK: Math.max(0, top_k) }),
@@ -123,9 +121,7 @@ export function readInfillRequest(raw: unknown): InfillRequest {
       ...(n_predict === undefined ? {} : { maxTokens: n_predict < 0 ? ('rest' as const) : n_predict }),
       ...(stop === undefined ? {} : { stop: [stop].flat() }),
       ...(n_probs === 0 ? {} : { logprobs: n_probs }),
-      ...(json_schema === undefined
-        ? {}
-        : { constraint: { field: 'json_schema', value: { type: 'json-schema' as const, schema: json_schema } } })
+      ...defined({ constraint })
     }
   }
 }

@@ -2,8 +2,6 @@ import { emptyList, never, only, type UnsupportedFields } from '../unsupported-f
 
 /** Unsupported extensions of other servers that would change the answer. */
 export const UNSUPPORTED_EXTENSIONS: UnsupportedFields = {
-  grammar: only(''),
-  json_schema: never,
   ignore_eos: only(false),
   min_tokens: only(0),
   stop_token_ids: emptyList,
@@ -20,8 +18,10 @@ export const UNSUPPORTED_EXTENSIONS: UnsupportedFields = {
   images: emptyList
 }
 
-/** Constraints of vLLM, for routes that do not support them. */
+/** Constraints of vLLM and llama.cpp, for routes that do not support them. */
 export const UNSUPPORTED_GUIDES: UnsupportedFields = {
+  grammar: only(''),
+  json_schema: never,
   structured_outputs: never,
   guided_json: never,
   guided_regex: never,

@@ -14,17 +14,18 @@ const FORMS: Readonly<Record<string, (value: unknown, field: string) => FieldCon
     throw invalid(`'${field}' must be a regular expression`, field)
   },
   choice: (value, field) => ({ type: 'regex', pattern: choicesOf(value, field).map(escaped).join('|') }),
-  grammar: (_value, field) => {
-    throw unsupported(
-      field,
-      `grammars in requests are not supported; name one that a plugin provides in 'response_format'`
-    )
+  grammar: (value, field) => {
+    if (typeof value === 'string' && value !== '') return { type: 'gbnf', grammar: value }
+    throw invalid(`'${field}' must be a grammar in GBNF notation with a rule 'root'`, field)
   }
 }
 
+/** Fields of llama.cpp, with their forms. */
+const LLAMA_FIELDS: Readonly<Record<string, string>> = { grammar: 'grammar', json_schema: 'json' }
+
 /**
- * Returns the constraint of vLLM's fields `guided_json`, `guided_regex`, `guided_choice` and `structured_outputs`;
- * undefined if there is none. Only one constraint is allowed, and not with `response_format`. Throws
+ * Returns the constraint of vLLM's fields `guided_json`, `guided_regex`, `guided_choice`, `guided_grammar` and
+ * `structured_outputs`, and of llama.cpp's `grammar` and `json_schema`; undefined if there is none. Only one constraint is allowed, and not with `response_format`. Throws
  * `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field.
  */
 export function guidedConstraint(body: object): FieldConstraint | undefined {
@@ -38,6 +39,10 @@ export function guidedConstraint(body: object): FieldConstraint | undefined {
   for (const form of Object.keys(FORMS)) {
     const value = fields[`guided_${form}`]
     if (value !== undefined && value !== null) add(`guided_${form}`, form, value)
+  }
+  for (const [field, form] of Object.entries(LLAMA_FIELDS)) {
+    const value = fields[field]
+    if (value !== undefined && value !== null && value !== '') add(field, form, value)
   }
   for (const [form, value] of Object.entries(structuredOutputs(fields.structured_outputs))) {
     const field = `structured_outputs.${form}`
