@@ -76,8 +76,9 @@ export function startProcess(options: ChildOptions): ChildHandle {
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc']
   })
-  readLines(child.stdout, line => options.onLine('stdout', line))
-  readLines(child.stderr, line => options.onLine('stderr', line))
+  // Without free file descriptors, the child has neither streams nor `send`; `ended` reports why.
+  readLines(child.stdout ?? null, line => options.onLine('stdout', line))
+  readLines(child.stderr ?? null, line => options.onLine('stderr', line))
   return {
     label: `process ${child.pid}`,
     ended: new Promise(resolve => {
@@ -93,7 +94,9 @@ export function startProcess(options: ChildOptions): ChildHandle {
       })
     }),
     // Send errors are ignored: `ended` reports the end of the process.
-    post: message => void child.send(message as object, () => {}),
+    post: message => {
+      if (child.connected) child.send(message as object, () => {})
+    },
     onMessage: listener => child.on('message', listener),
     kill: () => void child.kill('SIGKILL')
   }

@@ -303,8 +303,9 @@ class Child {
   constructor(child: ChildProcess, onLine: (line: string) => void) {
     this.#process = child
     this.#onLine = onLine
-    const replies = child.stdio[REPLY_DESCRIPTOR] as Readable
-    replies.on('data', (chunk: Buffer) => this.#receive(chunk)).on('error', () => {})
+    // Without free file descriptors, the child has no streams, and reports `error`.
+    const replies = (child.stdio ?? [])[REPLY_DESCRIPTOR] as Readable | undefined
+    replies?.on('data', (chunk: Buffer) => this.#receive(chunk)).on('error', () => {})
     child.stdin?.on('error', () => {})
     child.stdout?.on('data', (chunk: Buffer) => this.#print(chunk, []))
     child.stderr?.on('data', (chunk: Buffer) => this.#print(chunk, this.#lastErrors))
@@ -361,7 +362,7 @@ class Child {
   }
 
   #hold(held: boolean): void {
-    const streams = [...this.#process.stdio, this.#process] as ({ ref?(): void; unref?(): void } | null)[]
+    const streams = [...(this.#process.stdio ?? []), this.#process] as ({ ref?(): void; unref?(): void } | null)[]
     for (const each of streams) {
       if (held) each?.ref?.()
       else each?.unref?.()
@@ -369,8 +370,8 @@ class Child {
   }
 
   #post(message: DescriberMessage): void {
-    const { stdin } = this.#process as { stdin: Writable }
-    stdin.write(`${JSON.stringify(message)}\n`)
+    const { stdin } = this.#process as { stdin?: Writable }
+    stdin?.write(`${JSON.stringify(message)}\n`)
   }
 
   #receive(chunk: Buffer): void {

@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process'
+import { startChild } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import { workspaceErrors } from './errors.ts'
 
 const TIMEOUT_MS = 20_000
@@ -23,7 +24,7 @@ export async function git(
 ): Promise<GitOutput> {
   signal.throwIfAborted()
   // A repository can configure programs that git starts: a file monitor and a pager are disabled here.
-  const child = spawn('git', ['--no-pager', '-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false', ...args], {
+  const child = startChild('git', ['--no-pager', '-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false', ...args], {
     cwd,
     env: { ...process.env, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
     stdio: ['ignore', 'pipe', 'pipe']
@@ -54,7 +55,8 @@ export async function git(
     })
     if (truncated || code === 0) return { text: new TextDecoder().decode(Buffer.concat(chunks)), truncated }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw workspaceErrors.create('WSP_GIT_FAILED', `git cannot be started: ${errorMessage(error)}`, { cause: error })
     throw workspaceErrors.create('WSP_GIT_MISSING', 'git cannot be started: it is not on the PATH', {
       hint: 'install git'
     })

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process'
-import type { LanguageCompiler } from '@svc/contracts'
+import { type LanguageCompiler, startChild } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import { workspaceErrors } from './errors.ts'
 import type { ParsedLanguage, Problem } from './syntax-problems.ts'
 import { CHECK_TIMEOUT_MS, checkSyntax, unfinished } from './syntax-thread.ts'
@@ -93,7 +93,7 @@ const MODULE_STATEMENT = /^[\t ]*(?:import|export)\b/m
 async function javascript(text: string, name: string, { signal }: Checkers): Promise<readonly Problem[]> {
   const isModule = name.endsWith('.mjs') || (!name.endsWith('.cjs') && MODULE_STATEMENT.test(text))
   const type = isModule ? 'module' : 'commonjs'
-  const child = spawn(process.execPath, ['--check', `--input-type=${type}`, '-'], {
+  const child = startChild(process.execPath, ['--check', `--input-type=${type}`, '-'], {
     env: { PATH: process.env.PATH },
     stdio: ['pipe', 'ignore', 'pipe'],
     timeout: CHECK_TIMEOUT_MS,
@@ -106,10 +106,12 @@ async function javascript(text: string, name: string, { signal }: Checkers): Pro
   // Node may exit before it reads all of its input.
   child.stdin.on('error', () => {})
   child.stdin.end(text)
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject)
+  const code = await new Promise<number | null | Error>(resolve => {
+    child.once('error', resolve)
     child.once('close', resolve)
   })
+  signal.throwIfAborted()
+  if (code instanceof Error) return unfinished(errorMessage(code))
   if (code === 0) return []
   if (code === null) return unfinished(`its time limit is ${CHECK_TIMEOUT_MS} ms`)
   const line = /^(?:\[stdin\]|.*?):(\d+)$/m.exec(output)?.[1]

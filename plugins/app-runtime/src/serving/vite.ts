@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { startChild } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 
 const VITE_PORT = 3001
@@ -18,7 +18,7 @@ export async function runVite(ctx: Pick<PluginContext, 'keep' | 'log'>, folder: 
     `vite ${folder}`,
     () => {
       const args = [script, '--host', '127.0.0.1', '--port', String(VITE_PORT), '--strictPort']
-      const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+      const child = startChild(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
       child.stderr.on('data', (chunk: Buffer) => log.warn(`vite: ${chunk.toString('utf8').trim()}`))
       child.on('error', error => log.error('vite did not start', { error }))
       child.on('exit', code => {

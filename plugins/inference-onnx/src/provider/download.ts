@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { startChild } from '@svc/contracts'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import { inferenceErrors } from '../errors.ts'
 
@@ -66,7 +66,7 @@ interface Ended {
 function run(options: DownloadOptions, program: string, words: readonly string[]): Promise<Ended | null> {
   return new Promise((resolve, reject) => {
     const { signal, environment } = options
-    const child = spawn(program, words, { signal, env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = startChild(program, words, { signal, env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
     const lines: string[] = []
     const listen = (data: Buffer) => {
       for (const line of data
@@ -82,7 +82,8 @@ function run(options: DownloadOptions, program: string, words: readonly string[]
     child.stderr.on('data', listen)
     child.on('error', error => {
       if ('code' in error && error.code === 'ENOENT') resolve(null)
-      else reject(error)
+      else
+        reject(signal.aborted ? error : failed(options.requirement, `${program} cannot be started: ${error.message}`))
     })
     child.on('close', code => {
       const missing = code !== 0 && lines.some(line => line.includes('No module named pip'))

@@ -1,5 +1,6 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { startChild } from '@svc/contracts'
 import { openclawErrors } from '../errors.ts'
 import { childEnvironment } from '../sidecar/environment.ts'
 import { locateProgram } from '../sidecar/locate.ts'
@@ -82,7 +83,7 @@ export async function runInContainer(
   const variables = Object.keys(environment).map(each => `--env=${each}`)
   const args = ['run', '--rm', '--interactive', `--name=${name}`, ...CONTAINER_LIMITS, ...variables, image, ...command]
   const env = { ...runtimeEnvironment(base), ...environment }
-  const child = spawn(runtime, args, { stdio: ['pipe', 'pipe', 'pipe'], env })
+  const child = startChild(runtime, args, { stdio: ['pipe', 'pipe', 'pipe'], env })
   const ended = new Promise<number>((resolve, reject) => {
     child.once('error', error => reject(failed(image, error.message)))
     child.once('close', (code, by) => resolve(code ?? (by === null ? 1 : 128)))

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { startChild } from '@svc/contracts'
 import type { TestRun } from './evidence.ts'
 
 /** Maximum characters of output that are stored, from its end. */
@@ -26,7 +26,7 @@ export async function detectTestCommand(root: string): Promise<string | null> {
 /** Runs a command line in the project. Kills it with all its child processes after `limitMs`. */
 export function runTests(root: string, command: string, limitMs = MAX_RUN_MS): Promise<TestRun> {
   return new Promise(resolve => {
-    const child = spawn(command, { cwd: root, shell: true, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = startChild(command, [], { cwd: root, shell: true, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     let isLate = false
     const keep = (chunk: Buffer): void => {

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process'
-import { speechErrors } from '@svc/contracts'
+import { speechErrors, startChild } from '@svc/contracts'
 
 export interface ConvertOptions {
   /** Path of the ffmpeg program. */
@@ -40,7 +39,7 @@ export async function convert({ ffmpeg, path, name, rate, signal }: ConvertOptio
     's16le',
     '-'
   ]
-  const child = spawn(ffmpeg, [...read, '-i', `file:${path}`, ...write], {
+  const child = startChild(ffmpeg, [...read, '-i', `file:${path}`, ...write], {
     stdio: ['ignore', 'pipe', 'pipe'],
     signal,
     killSignal: 'SIGKILL'
