@@ -133,7 +133,7 @@ export class DecoderSession {
     const variant = await this.#variantOf(weights)
     const shape: FrameShape = { batch: spans.length, length: spans[0]?.tokens.length ?? 0, wanted }
     for (const [index, { tokens, position }] of spans.entries()) {
-      this.#options.cache.extend(row + index, position + tokens.length)
+      await this.#options.cache.extend(row + index, position + tokens.length)
     }
     const window = this.#window(row, spans.length)
     const name = `${shape.batch} ${shape.length} ${wanted}`

@@ -1,9 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import t from 'tap'
 import { buildLowRankUpdate, OnnxGraph } from '#onnx'
-import { openRuntime, ownRequire, type Tensor } from '#ort'
+import { type HostTensor, openRuntime, ownRequire, type Tensor } from '#ort'
+import { familyDirectory } from './support/families.ts'
 import { bareHost } from './support/hosts.ts'
 import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from './support/models.ts'
 
@@ -119,6 +121,67 @@ t.test('a state of the CPU needs memory only where it is written', async t => {
   state.release()
   t.ok(added < 2 ** 30, `${added} bytes`)
   await t.rejects(opened.state([2 ** 20, 2 ** 10, 2 ** 10, 2 ** 10]), { message: /does not provide/ })
+})
+
+t.test('memory that a state gives back does not change other positions, heads and rows', async t => {
+  const opened = openRuntime('native', ownRequire(), () => {})
+  t.teardown(() => opened.close())
+  const { discard } = opened
+  if (discard === undefined) return t.equal(process.platform === 'linux', false)
+  const [rows, heads, size] = [2, 3, 16]
+  const graph = new OnnxGraph('copy')
+  const shape = ['rows', 'heads', 'positions', 'size']
+  graph.node('Identity', [graph.input('from', 'float32', shape)], 'to')
+  graph.output('to', 'float32', shape)
+  const session = await opened.createSession({ model: graph.toBytes(), weights: null, threads: 1 })
+  const run = async (from: Tensor, to: Tensor) => {
+    const binding = session.bind({ from }, { to })
+    await binding.run()
+    binding.release()
+  }
+  const ranges = fc.tuple(fc.integer({ min: 1, max: 900 }), fc.nat(900), fc.nat(900), fc.nat(rows - 1))
+  await fc.assert(
+    fc.asyncProperty(ranges, async ([positions, one, other, row]) => {
+      const [start, end] = [one % positions, other % (positions + 1)].sort((a, b) => a - b) as [number, number]
+      const state = await opened.state([rows, heads, positions, size])
+      const [ones, found] = [0, 1].map(() => opened.host('float32', [rows, heads, positions, size])) as [
+        HostTensor<'float32'>,
+        HostTensor<'float32'>
+      ]
+      ones.data.fill(1)
+      await run(ones, state)
+      discard({ state, row, start, end })
+      await run(state, found)
+      const changed = [...found.data.keys()].filter(at => found.data[at] !== 1)
+      const isInside = (at: number) => {
+        const position = Math.floor(at / size) % positions
+        return Math.floor(at / (heads * positions * size)) === row && position >= start && position < end
+      }
+      for (const tensor of [state, ones, found]) tensor.release()
+      return changed.every(isInside)
+    }),
+    { numRuns: 30 }
+  )
+  await session.close()
+})
+
+t.test('a row gives back the memory of a long text, and the next text is the same as alone', async t => {
+  const engine = await openEngine(t, { promptChunk: 512 })
+  const config = (document: Record<string, unknown>) => ({ ...document, max_position_embeddings: 4096 })
+  const runDirectory = await familyDirectory(t, 'qwen3', { config })
+  const model = await engine.load({ runDirectory })
+  t.teardown(() => model.close())
+  const long = Array.from({ length: 2500 }, (_, index) => 3 + (index % 290))
+  const short = [9, 8, 7, 6, 5]
+  const { tokens: alone } = await collect(model.generate(greedy(short, 12)))
+  await collect(model.generate(greedy(long, 3)))
+  const { cacheBytes } = model.statistics()
+  t.same((await collect(model.generate(greedy(short, 12)))).tokens, alone)
+  if (process.platform === 'linux') t.ok(model.statistics().cacheBytes < cacheBytes / 10)
+  const { tokens } = await collect(model.generate(greedy(long, 3)))
+  const fresh = await engine.load({ runDirectory })
+  t.teardown(() => fresh.close())
+  t.same(tokens, (await collect(fresh.generate(greedy(long, 3)))).tokens)
 })
 
 t.test('if the C interface cannot be called, a worker thread computes the same tokens', async t => {

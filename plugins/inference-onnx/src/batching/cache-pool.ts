@@ -27,6 +27,8 @@ export interface CachePoolOptions {
 
 /** Capacity of a row that is reserved first, in positions. */
 const FIRST_CAPACITY = 512
+/** Positions that a row must have given up before their memory is given back. */
+const MIN_DISCARDED = 2048
 /** Bytes copied before yielding to the event loop. */
 const BYTES_PER_TURN = 2 ** 23
 
@@ -51,7 +53,7 @@ export class CachePool {
   readonly #zeroes = new Map<string, Tensor>()
   #capacity = 0
   #copied = 0
-  /** Largest number of positions that each row has held. */
+  /** Number of positions of each row whose memory is provided. */
   readonly #held: number[]
   /** True if only positions that were held need memory. */
   readonly #isReserved: boolean
@@ -129,9 +131,24 @@ export class CachePool {
     this.#capacity = capacity
   }
 
-  /** Counts the memory of a row's first `positions`, before a run writes them. */
-  extend(row: number, positions: number): void {
-    this.#held[row] = Math.max(positions, this.#held[row] as number)
+  /**
+   * Counts the memory of a row's first `positions`, before they are written. Gives back the memory of those after them, if
+   * a much longer sequence was there: the row no longer contains it.
+   */
+  async extend(row: number, positions: number): Promise<void> {
+    const held = this.#held[row] as number
+    const { discard } = this.#options.runtime
+    if (this.#isReserved && discard !== undefined && held - positions >= MIN_DISCARDED) {
+      for (const [index, { kind }] of this.#layout.entries()) {
+        if (kind !== 'positions') continue
+        const state = this.#states[index] as Tensor
+        discard({ state, row, start: positions, end: held })
+        await this.#yieldAfter(state, held - positions)
+      }
+      this.#held[row] = positions
+    } else {
+      this.#held[row] = Math.max(positions, held)
+    }
   }
 
   /** Replaces the states one by one, so that at most one of them exists twice. */
@@ -157,7 +174,7 @@ export class CachePool {
 
   /** Copies positions `start` to `end` from one row to another, and with `whole`, the states that summarise the row. */
   async copy(from: number, to: number, start: number, end: number, whole = true): Promise<void> {
-    this.extend(to, end)
+    await this.extend(to, end)
     for (const [index, { kind }] of this.#layout.entries()) {
       const state = this.#states[index] as Tensor
       if (kind === 'positions') {
@@ -269,8 +286,12 @@ export class CachePool {
   /** Copies a part of a state, and yields to the event loop regularly. */
   async #copyPart(from: CacheRange, to: CacheRow): Promise<void> {
     await this.#options.runtime.copy(from, to)
-    const [, heads = 1, , size = 1] = from.state.shape
-    this.#copied += heads * (from.end - from.start) * size * elementBytes.float32
+    await this.#yieldAfter(from.state, from.end - from.start)
+  }
+
+  async #yieldAfter({ shape }: Tensor, positions: number): Promise<void> {
+    const [, heads = 1, , size = 1] = shape
+    this.#copied += heads * positions * size * elementBytes.float32
     if (this.#copied < BYTES_PER_TURN) return
     this.#copied = 0
     await turn()

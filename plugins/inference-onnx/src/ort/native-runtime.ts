@@ -35,6 +35,7 @@ export class NativeRuntime implements Runtime {
   readonly memoryInfo: Pointer
   readonly #target: ExecutionTarget | null
   readonly #reserved: ReservedMemory | null
+  readonly discard?: (range: CacheRange) => void
 
   /** `target`: device of the sessions; null for the CPU. Tensors are in host memory in both cases. */
   constructor(api: OrtApi, target: ExecutionTarget | null = null) {
@@ -46,6 +47,9 @@ export class NativeRuntime implements Runtime {
     this.environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
     this.memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
     this.#reserved = api.reservedMemory()
+    if (this.#reserved?.canDiscard === true) {
+      this.discard = ({ state, row, start, end }) => (state as ReservedTensor).discard(row, start, end)
+    }
   }
 
   get reservesStates(): boolean {
@@ -236,6 +240,13 @@ export class ReservedTensor implements Tensor {
       const origin = source.#positionAddress(from.row, head, from.start)
       this.#memory.copy(target, origin, (from.end - from.start) * bytes)
     }
+  }
+
+  /** Gives memory of positions back. */
+  discard(row: number, start: number, end: number): void {
+    const [, heads = 0, , size = 0] = this.shape
+    const bytes = (end - start) * size * elementBytes.float32
+    for (let head = 0; head < heads; head++) this.#memory.discard(this.#positionAddress(row, head, start), bytes)
   }
 
   #positionAddress(row: number, head: number, position: number): Pointer {

@@ -4,6 +4,7 @@ const READ_WRITE = 3
 const PRIVATE = 2
 /** Flags of `mmap` for memory without a file that is not counted before it is used. */
 const UNBACKED: Readonly<Partial<Record<NodeJS.Platform, number>>> = { linux: 0x20 | 0x4000, darwin: 0x1000 | 0x40 }
+const NOT_NEEDED = 4
 const NO_HUGE_PAGES = 15
 /** Result of a failed `mmap`: -1 as an address. */
 const FAILED = 2n ** 64n - 1n
@@ -13,6 +14,7 @@ interface Functions {
   advise(...values: unknown[]): unknown
   unmap(...values: unknown[]): unknown
   copy(...values: unknown[]): unknown
+  pageSize(): unknown
 }
 
 /**
@@ -21,9 +23,11 @@ interface Functions {
  */
 export class ReservedMemory {
   readonly #functions: Functions
+  readonly #pageSize: bigint
 
   private constructor(functions: Functions) {
     this.#functions = functions
+    this.#pageSize = BigInt(functions.pageSize() as number)
   }
 
   /** Returns null on systems without these functions. */
@@ -35,7 +39,8 @@ export class ReservedMemory {
         map: library.func('mmap', 'void *', ['void *', 'size_t', 'int', 'int', 'int', 'int64']),
         advise: library.func('madvise', 'int', ['void *', 'size_t', 'int']),
         unmap: library.func('munmap', 'int', ['void *', 'size_t']),
-        copy: library.func('memmove', 'void *', ['void *', 'void *', 'size_t'])
+        copy: library.func('memmove', 'void *', ['void *', 'void *', 'size_t']),
+        pageSize: library.func('getpagesize', 'int', [])
       })
     } catch {
       return null
@@ -55,6 +60,18 @@ export class ReservedMemory {
 
   copy(to: Pointer, from: Pointer, byteLength: number): void {
     this.#functions.copy(to, from, byteLength)
+  }
+
+  /** True if {@link discard} gives memory back at once, as only Linux does. */
+  get canDiscard(): boolean {
+    return process.platform === 'linux'
+  }
+
+  /** Gives back the whole pages of a part, whose contents are then undefined. */
+  discard(address: Pointer, byteLength: number): void {
+    const first = ((address + this.#pageSize - 1n) / this.#pageSize) * this.#pageSize
+    const end = ((address + BigInt(byteLength)) / this.#pageSize) * this.#pageSize
+    if (first < end) this.#functions.advise(first, end - first, NOT_NEEDED)
   }
 
   free(address: Pointer, byteLength: number): void {

@@ -95,6 +95,8 @@ export interface Runtime {
    * rows and positions may differ. The copy happens after earlier runs and before later ones.
    */
   copy(from: CacheRange, to: CacheRow): Promise<void>
+  /** Gives memory of positions back where that is possible; their contents are then undefined. Absent: never. */
+  readonly discard?: (range: CacheRange) => void
   createSession(options: SessionOptions): Promise<OrtSession>
   /** Opens a place for weights that several sessions share. Absent or null: sessions cannot share weights. */
   shareWeights?(): WeightShare | null

@@ -28,9 +28,21 @@ class Memory {
   /** True if only memory that is written counts, which the test does not simulate. */
   reserves = false
   copyError: Error | null = null
+  discards: string[] | null = null
 
   get runtime(): Runtime {
-    const runtime: Pick<Runtime, 'state' | 'copy' | 'view' | 'reservesStates'> = {
+    const runtime: Pick<Runtime, 'state' | 'copy' | 'view' | 'reservesStates' | 'discard'> = {
+      ...(this.discards !== null && {
+        discard: ({ state, row, start, end }) => {
+          this.discards?.push(`${this.states.indexOf(state as State)}: ${row} ${start}-${end}`)
+          const { shape, values } = state as State
+          const [, heads = 0, capacity = 0] = shape
+          for (let head = 0; head < heads; head++) {
+            const first = (row * heads + head) * capacity
+            values.fill(Number.NaN, first + start, first + end)
+          }
+        }
+      }),
       reservesStates: this.reserves,
       state: async shape => {
         const living = this.states.filter(({ released }) => !released)
@@ -112,14 +124,14 @@ t.test('reserved rows grow separately: growing one neither moves the others nor 
   const states = memory.living
   t.equal(pool.capacity, 5000)
   t.equal(pool.bytes, 0)
-  pool.extend(0, 10)
-  pool.extend(1, 300)
+  await pool.extend(0, 10)
+  await pool.extend(1, 300)
   t.equal(pool.bytes, 310 * position)
   memory.copyError = new Error('nothing is copied')
   t.ok(pool.holds(4000))
   await pool.reserve(4000, [10, 300, 0])
-  pool.extend(1, 4000)
-  pool.extend(1, 20)
+  await pool.extend(1, 4000)
+  await pool.extend(1, 20)
   t.equal(pool.bytes, 4010 * position, 'memory that was used stays')
   t.same(memory.living, states)
   memory.copyError = null
@@ -127,6 +139,36 @@ t.test('reserved rows grow separately: growing one neither moves the others nor 
   t.equal(pool.bytes, 4060 * position)
   pool.release()
   t.equal(pool.bytes, 0)
+})
+
+t.test('the memory of a long sequence is given back when a much shorter one is in its row', async t => {
+  const memory = new Memory()
+  memory.reserves = true
+  memory.discards = []
+  const pool = new CachePool({ runtime: memory.runtime, config, slots: 2, contextLength: 5000 })
+  const position = 2 * 2 * 2 * 4
+  await pool.reserve(1, [0, 0])
+  await pool.extend(0, 4000)
+  await pool.extend(0, 1953)
+  t.same(memory.discards, [], 'the row may grow again soon')
+  t.equal(pool.bytes, 4000 * position)
+  await pool.extend(0, 1952)
+  t.same(
+    memory.discards,
+    [0, 1, 2, 3].map(state => `${state}: 0 1952-4000`)
+  )
+  t.equal(pool.bytes, 1952 * position)
+  memory.discards = []
+  await pool.extend(1, 3000)
+  await pool.copy(0, 1, 0, 100)
+  t.equal(memory.discards.length, 4)
+  t.equal(pool.bytes, 2052 * position)
+  await pool.extend(1, 4500)
+  memory.write(0, 5, 7)
+  memory.write(1, 4400, 8)
+  await pool.swap([0, 1], [1952, 4500])
+  t.equal(memory.read(1, 5), 7)
+  t.equal(memory.read(0, 4400), 8)
 })
 
 t.test('rows that each run copies whole are no larger than they must be', async t => {
@@ -221,7 +263,7 @@ for (const reserves of [false, true]) {
           if (act === 'grow') await pool.reserve(Math.min(1500, pool.capacity + amount), lengths())
           else if (act === 'write') {
             if (one.length === pool.capacity) continue
-            pool.extend(a, one.length + 1)
+            await pool.extend(a, one.length + 1)
             memory.write(a, one.length, step)
             one.push(step)
           } else if (a !== b && act === 'copy') {
