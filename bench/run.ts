@@ -1,7 +1,7 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|hybrid|embeddings|programs|orchestrator|mesh|console|stub-check] [--smoke]
+ *   npm run bench [-- --rounds N] [--only kernel|models|hybrid|embeddings|programs|orchestrator|mesh|console|stub-check|search] [--smoke]
  *
  * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
  * keeps the other sections of the document. `--smoke` runs each benchmark for a few seconds, to check that it works,
@@ -22,6 +22,7 @@ import type { ModelServerResult } from './model-server.ts'
 import { measureOrchestrator } from './orchestrator.ts'
 import { measurePrograms } from './programs.ts'
 import { runBenchmark } from './run-benchmark.ts'
+import { measureSearch } from './search-section.ts'
 import { runSmoke } from './smoke.ts'
 import { measureStubCheck } from './stub-check-section.ts'
 
@@ -48,6 +49,7 @@ const SECTIONS = {
   mesh: '## Several machines\n',
   console: '## Console\n',
   'stub-check': '## Stub check\n',
+  search: '## Search\n',
   tools: '## Tools for models\n'
 } as const
 
@@ -75,7 +77,8 @@ const measures: Readonly<Partial<Record<Section, () => Promise<string[]>>>> = {
   orchestrator: measureOrchestrator,
   mesh: measureMesh,
   console: measureConsole,
-  'stub-check': measureStubCheck
+  'stub-check': measureStubCheck,
+  search: measureSearch
 }
 if (only !== undefined && !Object.hasOwn(measures, only))
   throw new Error(`--only ${only}: unknown section; use one of ${Object.keys(measures).join(', ')}`)
