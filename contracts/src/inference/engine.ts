@@ -83,6 +83,8 @@ export interface ModelInfo {
   readonly adapter: AdapterInfo | null
   /** Source of the tokenizer's chat template; null if it has none, and ChatML is used. */
   readonly chatTemplate: string | null
+  /** Tokens that end an answer, the one of the configuration first; absent if the engine does not report them. */
+  readonly endTokens?: readonly number[]
 }
 
 export interface AdapterInfo {

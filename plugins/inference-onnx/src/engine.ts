@@ -251,7 +251,8 @@ export class OnnxEngine implements InferenceEngine {
       digest,
       device: device.id,
       adapter: adapterInfo(directory),
-      chatTemplate: template.source
+      chatTemplate: template.source,
+      endTokens: [...endTokens(config, directory, tokenizer)]
     }
     const checkpoint = source.kind === 'checkpoint' ? source.config : null
     const adapters =

@@ -9,8 +9,22 @@ t.test('tokenizes text and returns the text of tokens', async t => {
   t.same(whole, { tokens: model.tokenize(text, { special: true }) })
   t.same(await ask('/tokenize', { content: text, parse_special: false }), { tokens: model.tokenize(text) })
   const plain = (await ask('/tokenize', { content: 'Grüße' })) as { tokens: number[] }
-  t.same(await ask('/detokenize', plain), { content: 'Grüße' })
+  t.same(await ask('/detokenize', plain), { content: 'Grüße', prompt: 'Grüße' })
   t.same(await ask('/tokenize', { content: '' }), { tokens: [] })
+})
+
+t.test('answers as vLLM does, which lm-evaluation-harness uses as a tokenizer', async t => {
+  const { post, url, model } = await serve(t, { chatTemplate: 'template' })
+  const tokens = model.tokenize('Grüße <|im_end|>', { special: true })
+  const reply = await post('/tokenize', { prompt: 'Grüße <|im_end|>', add_special_tokens: false })
+  t.same(await reply.json(), { count: tokens.length, max_model_len: 512, tokens })
+  t.match(await (await fetch(`${url}/tokenizer_info`)).json(), {
+    tokenizer_class: 'PreTrainedTokenizerFast',
+    bos_token: null,
+    eos_token: '<|im_end|>',
+    chat_template: 'template',
+    model_max_length: 512
+  })
 })
 
 t.test('describes the model', async t => {
@@ -30,6 +44,8 @@ t.test('requires the key, and refuses bad input', async t => {
   const headers = { authorization: 'Bearer sesame' }
   const cases: [string, object, RegExp][] = [
     ['/tokenize', {}, /'content' must be a string, got nothing/],
+    ['/tokenize', { content: 'x', prompt: 'x' }, /'content' and 'prompt' exclude each other/],
+    ['/tokenize', { messages: [{ role: 'user', content: 'x' }] }, /'messages'/],
     ['/tokenize', { content: 'x', with_pieces: true }, /'with_pieces': this server does not support it/],
     ['/tokenize', { content: 'x'.repeat(60_000) }, /tokens; the context holds 512/],
     ['/tokenize', { content: 'x'.repeat(600) }, /has 600 tokens; the context holds 512/],

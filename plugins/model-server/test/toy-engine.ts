@@ -94,7 +94,8 @@ export class ToyModel implements LoadedModel {
       digest: 'ab'.repeat(32),
       device: options.device ?? 'cpu',
       adapter: { rank: 8, alpha: 16, targets: ['q_proj'] },
-      chatTemplate: options.chatTemplate ?? null
+      chatTemplate: options.chatTemplate ?? null,
+      endTokens: [IM_END, END_OF_TEXT]
     }
   }
 

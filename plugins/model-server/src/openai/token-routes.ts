@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { bodyReader, invalid } from '../body-reader.ts'
 import { contextExceeded, refuseHopelessLength } from '../prompt.ts'
 import { replySignal } from '../stream-reply.ts'
-import { only, refuseUnsupported, type UnsupportedFields } from '../unsupported-fields.ts'
+import { emptyList, only, refuseUnsupported, type UnsupportedFields } from '../unsupported-fields.ts'
 import type { WireServices } from '../wire-services.ts'
 
 const open = { additionalProperties: true }
@@ -12,9 +12,12 @@ const readTokenizeBody = bodyReader(
   t.object(
     {
       model: t.optional(t.string()),
-      content: t.string(),
+      content: t.optional(t.string()),
       add_special: t.optional(t.boolean()),
-      parse_special: t.optional(t.boolean())
+      parse_special: t.optional(t.boolean()),
+      // vLLM
+      prompt: t.optional(t.string()),
+      add_special_tokens: t.optional(t.boolean())
     },
     open
   )
@@ -25,25 +28,30 @@ const readDetokenizeBody = bodyReader(
 )
 
 /** The engine reports the text of a token, but not the bytes of one that is a part of a character. */
-const UNSUPPORTED: UnsupportedFields = { with_pieces: only(false) }
+const UNSUPPORTED: UnsupportedFields = {
+  with_pieces: only(false),
+  messages: emptyList,
+  return_token_strs: only(false)
+}
 
 /**
- * Adds `/tokenize`, `/detokenize` and `/props` in the format of llama.cpp. A text or a list of tokens must fit into the
- * context of the model, so that no request occupies the process.
+ * Adds `/tokenize` and `/detokenize` in the formats of llama.cpp and vLLM, `/props` of llama.cpp and `/tokenizer_info` of
+ * vLLM. A text or a list of tokens must fit into the context of the model, so that no request occupies the process.
  */
 export function tokenRoutes(scope: FastifyInstance, { models, version }: WireServices): void {
   scope.post('/tokenize', async (request, reply) => {
     const body = readTokenizeBody(request.body)
     refuseUnsupported(body, UNSUPPORTED)
-    const { content, add_special: begin = false, parse_special: special = true } = body
+    const { content, special, begin, isVllm } = readText(body)
     const gone = replySignal(reply)
     const { served, weights } = await models.choose(body.model, gone)
     served.find(body.model)
     const { model } = await weights.use(gone)
     refuseHopelessLength(model, content, model.info.contextLength)
     const tokens = model.tokenize(content, { special, begin })
-    if (tokens.length > model.info.contextLength) throw contextExceeded(tokens.length, model.info.contextLength)
-    return { tokens }
+    const { contextLength } = model.info
+    if (tokens.length > contextLength) throw contextExceeded(tokens.length, contextLength)
+    return isVllm ? { count: tokens.length, max_model_len: contextLength, tokens } : { tokens }
   })
 
   scope.post('/detokenize', async (request, reply) => {
@@ -59,7 +67,23 @@ export function tokenRoutes(scope: FastifyInstance, { models, version }: WireSer
     const unknown = tokens.find(token => token >= vocabularySize)
     if (unknown !== undefined)
       throw invalid(`'tokens' contains ${unknown}, which is not a token of this model`, 'tokens')
-    return { content: model.detokenize(tokens) }
+    const text = model.detokenize(tokens)
+    return { content: text, prompt: text }
+  })
+
+  scope.get('/tokenizer_info', async (_request, reply) => {
+    const gone = replySignal(reply)
+    const { weights } = await models.choose(undefined, gone)
+    const { model } = await weights.use(gone)
+    const { endTokens = [], chatTemplate, contextLength } = model.info
+    const nameOf = (tokens: readonly number[]) => (tokens.length === 0 ? null : model.detokenize(tokens.slice(0, 1)))
+    return {
+      tokenizer_class: 'PreTrainedTokenizerFast',
+      bos_token: nameOf(model.tokenize('', { begin: true })),
+      eos_token: nameOf(endTokens),
+      chat_template: chatTemplate,
+      model_max_length: contextLength
+    }
   })
 
   scope.get('/props', async (_request, reply) => {
@@ -79,4 +103,14 @@ export function tokenRoutes(scope: FastifyInstance, { models, version }: WireSer
       build_info: `svc ${version}`
     }
   })
+}
+
+/** Reads `content` of llama.cpp, or `prompt` of vLLM, which adds the begin-of-text token by default. */
+function readText({ content, prompt, ...body }: ReturnType<typeof readTokenizeBody>) {
+  if (content !== undefined && prompt !== undefined)
+    throw invalid(`'content' and 'prompt' exclude each other`, 'prompt')
+  const special = body.parse_special ?? true
+  if (content !== undefined) return { content, special, begin: body.add_special ?? false, isVllm: false }
+  if (prompt === undefined) throw invalid(`'content' must be a string, got nothing`, 'content')
+  return { content: prompt, special, begin: body.add_special_tokens ?? true, isVllm: true }
 }
