@@ -25,7 +25,7 @@ export interface DecoderOpenOptions extends DecoderSessionOptions {
 export interface DecoderRun {
   /** Cache row of the first sequence; the other sequences are in the rows after it. */
   readonly row: number
-  /** One per sequence. With several sequences, each has one token. */
+  /** One per sequence. Several sequences have one token each, or begin at position 0 and need no logits but the last. */
   readonly spans: readonly Span[]
   readonly wanted: Wanted
   /** Weights of each span; see {@link DecoderSession.addVariant}. Default: the session itself. */
@@ -131,7 +131,7 @@ export class DecoderSession {
   async #compute(run: Omit<DecoderRun, 'wanted'>, wanted: Result): Promise<Pick<StepFrame, 'logits' | 'argmax'>> {
     const { row, spans, weights = [null], signal } = run
     const variant = await this.#variantOf(weights)
-    const shape: FrameShape = { batch: spans.length, length: spans[0]?.tokens.length ?? 0, wanted }
+    const shape: FrameShape = { batch: spans.length, length: Math.max(0, ...spans.map(({ tokens }) => tokens.length)), wanted }
     for (const [index, { tokens, position }] of spans.entries()) {
       await this.#options.cache.extend(row + index, position + tokens.length)
     }

@@ -284,7 +284,9 @@ export class OnnxEngine implements InferenceEngine {
       scheduler: new Scheduler({
         session: decoder,
         cache,
-        maxDraft
+        maxDraft,
+        // Linear attention would read the padding, and exports may compute positions from it.
+        joinsPrompts: device.runtime === null && source.kind === 'checkpoint' && !cache.recurrent
       }),
       maxWaiting: this.#options.maxWaiting ?? DEFAULT_MAX_WAITING,
       endTokens: endTokens(config, directory, tokenizer),

@@ -146,7 +146,7 @@ export class AdapterStack implements VariantFamily {
         await turn()
       }
     } catch (error) {
-      // Each factor is either in its old or in its new place, so its adapter can still be used alone.
+      // Each factor is either in its old or in its new place, so its adapter can still be used without others.
       this.#members.clear()
       throw error
     } finally {

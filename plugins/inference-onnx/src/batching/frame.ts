@@ -15,7 +15,7 @@ export interface Span {
 export interface FrameShape {
   /** Number of sequences. */
   readonly batch: number
-  /** Tokens per sequence. */
+  /** Tokens per sequence; those of shorter ones are followed by padding. */
   readonly length: number
   readonly wanted: Result
 }
@@ -36,6 +36,7 @@ export interface FrameOptions {
 export class StepFrame {
   readonly inputs: Bindings
   readonly outputs: Bindings
+  readonly #shape: FrameShape
   readonly #tokens: HostTensor<'int64'>
   readonly #lastPositions: HostTensor<'int32'>
   readonly #totalLength: HostTensor<'int32'>
@@ -55,8 +56,8 @@ export class StepFrame {
       fits ? runtime.view(sharedLogits, 0, rows) : runtime.host('float32', [rows, config.vocabularySize])
     this.#logits = shape.wanted === 'argmax' ? null : logits()
     this.#argmax = shape.wanted === 'argmax' ? runtime.host('int64', [rows, 1]) : null
-    const [first, stride] = shape.wanted === 'all' ? [0, 1] : [length - 1, length]
-    for (let row = 0; row < rows; row++) this.#logitPositions.data[row] = BigInt(first + row * stride)
+    this.#shape = shape
+    for (let row = 0; row < rows; row++) this.#logitPositions.data[row] = BigInt(row)
     this.inputs = {
       input_ids: this.#tokens,
       last_positions: this.#lastPositions,
@@ -80,11 +81,11 @@ export class StepFrame {
   }
 
   write(spans: readonly Span[]): void {
+    const { length, wanted } = this.#shape
     let total = 0
     for (const [row, { tokens, position }] of spans.entries()) {
-      for (let i = 0; i < tokens.length; i++) {
-        this.#tokens.data[row * tokens.length + i] = BigInt(tokens[i] as number)
-      }
+      for (let i = 0; i < length; i++) this.#tokens.data[row * length + i] = BigInt(tokens[i] ?? 0)
+      if (wanted !== 'all') this.#logitPositions.data[row] = BigInt(row * length + tokens.length - 1)
       const end = position + tokens.length
       this.#lastPositions.data[row] = end - 1
       if (end > total) total = end

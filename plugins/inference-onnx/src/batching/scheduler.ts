@@ -5,22 +5,25 @@ import type { CachePool } from './cache-pool.ts'
 import { CacheRows } from './cache-rows.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { Job, JobOutcome } from './job.ts'
+import { promptsWith } from './prompt-groups.ts'
 import { StateSnapshots } from './state-snapshots.ts'
-import { type Computed, type Placed, type Running, Steps } from './steps.ts'
+import { type Computed, isUnread, type Placed, type Running, Steps } from './steps.ts'
 
 export interface SchedulerOptions {
   readonly session: DecoderSession
   readonly cache: CachePool
   /** Maximum number of speculated tokens for a single sequence; 0 disables speculation. */
   readonly maxDraft: number
+  /** True if prompts of different lengths can be computed in one run. */
+  readonly joinsPrompts: boolean
 }
 
 /**
  * Continuous batching: decides which jobs run next.
  *
- * Each round runs at most one chunk of one prompt, round-robin between prompts. It also computes one token of each
- * sequence whose prompt is done, all in one run. Jobs come and go between rounds. Tokens are sampled between runs and
- * delivered during the next run, so consumers do not delay a stream.
+ * Each round runs at most one chunk, of one prompt or of several short ones, round-robin between prompts. It also computes
+ * one token of each sequence whose prompt is done, all in one run. Jobs come and go between rounds. Tokens are sampled
+ * between runs and delivered during the next run, so consumers do not delay a stream.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions
@@ -142,7 +145,12 @@ export class Scheduler {
       if (!this.#reads(running)) continue
       this.#running.delete(running)
       this.#running.add(running)
-      await this.#attempt([running], () => this.#steps.read(running))
+      const [other, ...others] = this.#readWith(running)
+      if (other === undefined) await this.#attempt([running], () => this.#steps.read(running))
+      else {
+        const batch = [running, other, ...others] as const
+        await this.#attempt(batch, () => this.#steps.readTogether(batch))
+      }
       break
     }
     const batches = [...this.#batches()]
@@ -152,6 +160,22 @@ export class Scheduler {
       const left = batch.filter(running => this.#running.has(running) && !this.#reads(running))
       if (left.length > 0) await this.#attempt(left, () => this.#compute(left))
     }
+  }
+
+  /** Returns the prompts that are computed in one run with another; they become the most recently read ones. */
+  #readWith(first: Running): Running[] {
+    const { session, joinsPrompts } = this.#options
+    if (!joinsPrompts || !isUnread(first)) return []
+    const group = session.groupOf(first.job.weights)
+    const others = [...this.#running].filter(
+      each => each !== first && isUnread(each) && session.groupOf(each.job.weights) === group
+    )
+    const chosen = promptsWith(first, others, { chunk: session.chunk, promptOf: ({ job }) => job })
+    for (const running of chosen) {
+      this.#running.delete(running)
+      this.#running.add(running)
+    }
+    return chosen
   }
 
   /** True if more than the latest token must be read: the prompt, or all tokens after an eviction. */

@@ -2,6 +2,7 @@ import type { DecoderRun, DecoderSession } from '../decoder-session.ts'
 import type { Candidates } from '../sampling/candidates.ts'
 import type { CachePool } from './cache-pool.ts'
 import type { CacheRow, CacheRows } from './cache-rows.ts'
+import type { Span } from './frame.ts'
 import type { Job } from './job.ts'
 import { arrange, gather } from './placement.ts'
 import { RunCosts, Speculation } from './speculation.ts'
@@ -20,6 +21,11 @@ export interface Running {
   speculation: Speculation | null
   /** Listener on the job's signal. */
   readonly cancel: () => void
+}
+
+/** True if nothing of the prompt was computed or found in the cache. */
+export function isUnread({ reading, row }: Running): boolean {
+  return reading && (row === null || row.length === 0)
 }
 
 /** Running job that has a cache row. */
@@ -90,6 +96,45 @@ export class Steps {
     if (running.reading && job.wanted !== 'all') return
     const [candidates = null] = (await this.#candidates([job])) ?? []
     deliver({ running: running as Placed, take: () => job.take(logits, candidates) })
+  }
+
+  /**
+   * Computes several whole prompts in one run. If the cache contains the beginning of the first one, it is read by
+   * itself; others of which the cache contains the beginning are read later.
+   */
+  async readTogether(batch: readonly [Running, ...Running[]]): Promise<void> {
+    const { session, rows, deliver } = this.#options
+    const fresh: Placed[] = []
+    for (const running of batch) {
+      if (running.row === null) await this.#place(running)
+      const placed = running as Placed
+      await this.#borrow(placed.row, placed.job)
+      if (placed.row.length === 0) fresh.push(placed)
+      else if (running === batch[0]) break
+    }
+    if (fresh.length < 2) return this.read(batch[0])
+    await session.reserve(Math.max(...fresh.map(({ job }) => job.tokens.length)), rows.lengths)
+    await this.#swap(
+      gather(
+        rows.all,
+        fresh.map(({ row }) => row)
+      )
+    )
+    const ordered = [...fresh].sort((a, b) => a.row.index - b.row.index)
+    const jobs = ordered.map(({ job }) => job)
+    const spans = jobs.map(({ tokens }) => ({ tokens: tokens.slice(), position: 0 }))
+    const row = Math.min(...ordered.map(({ row }) => row.index))
+    const logits = await session.run({ row, spans, wanted: 'last', weights: jobs.map(({ weights }) => weights) })
+    const candidates = await this.#candidates(jobs)
+    for (const [i, running] of ordered.entries()) {
+      const { job } = running
+      const { length } = (spans[i] as Span).tokens
+      running.row.length = length
+      running.reading = false
+      this.counts.promptTokens += length
+      const ranked = job.temperature === null ? null : (candidates?.[i] ?? null)
+      deliver({ running, take: () => job.take(this.#logitsOf(i, logits), ranked) })
+    }
   }
 
   /** Makes the rows of each batch adjacent. */

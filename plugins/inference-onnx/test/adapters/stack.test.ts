@@ -60,7 +60,7 @@ async function generate(model: LoadedModel, request: GenerateRequest) {
   return { tokens, probabilities }
 }
 
-t.test('each sequence of a run for any adapters has the log probabilities that it has alone, to 1e-5', async t => {
+t.test('each sequence of a run for any adapters has the log probabilities that it has separately, to 1e-5', async t => {
   const slots = 6
   const model = await load(t, slots)
   const oracle = await load(t, 1)
