@@ -129,7 +129,8 @@ for (const quantization of ['q8', 'q4'] as const) {
     const model = await loadModel(t, { slots: 4, quantization, engine: { speculation: 0 } })
     const requests = [14, 9, 12, 16].map((length, i) => request(range(length, i), 12))
     const together = await Promise.all(requests.map(each => collect(model.generate(each))))
-    for (const [i, each] of requests.entries()) t.same(together[i]?.tokens, (await collect(model.generate(each))).tokens)
+    for (const [i, each] of requests.entries())
+      t.same(together[i]?.tokens, (await collect(model.generate(each))).tokens)
   })
 }
 
