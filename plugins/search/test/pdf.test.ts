@@ -38,7 +38,7 @@ t.test('a PDF document is found by its text, with the page, and is read again on
 })
 
 t.test('encrypted, broken, empty, long and large documents are left out with a reason', async t => {
-  const { write, run, find } = await indexProject(t, { index_max_pdf_pages: 3, index_max_pdf_bytes: 20_000 })
+  const { write, run, find, store } = await indexProject(t, { index_max_pdf_pages: 3, index_max_pdf_bytes: 20_000 })
   const good = pdfFile(['Of the aardvark'])
   write({
     'encrypted.pdf': pdfFile(['Of the quokka'], { trailer: ENCRYPTED }),
@@ -54,6 +54,11 @@ t.test('encrypted, broken, empty, long and large documents are left out with a r
     skipped: { encrypted: 1, malformed: 2, no_text: 1, too_many_pages: 1, too_large: 1 }
   })
   t.same(await find('aardvark'), ['repo:good.pdf:-'])
+  const files = (await store.counts()).skippedFiles.map(({ path, reason }) => `${path}: ${reason}`)
+  t.same(files.sort(), [
+    ...['encrypted.pdf: encrypted', 'half.pdf: malformed', 'large.pdf: too_large', 'long.pdf: too_many_pages'],
+    ...['scanned.pdf: no_text', 'text.pdf: malformed']
+  ])
   t.match(await run(), { indexed: 0, unchanged: 7 })
 })
 

@@ -13,6 +13,8 @@ import type { FileStat, ReadFile } from './protocol.ts'
 /** Files of the project have this prefix before their path. */
 export const REPO_URI = 'repo:'
 
+const MAX_SKIPPED_FILES = 20
+
 /** State of a file when it was indexed. */
 export interface KnownFile {
   readonly size: number
@@ -31,6 +33,8 @@ export interface IndexCounts {
   readonly symbols: number
   /** Files that are not indexed, by reason. */
   readonly skipped: Readonly<Record<string, number>>
+  /** The newest of them, except binary and empty ones. */
+  readonly skippedFiles: readonly { readonly path: string; readonly reason: string }[]
 }
 
 export interface JobRow {
@@ -152,7 +156,15 @@ export class IndexStore {
       `SELECT reason, COUNT(*) FROM search_index_files
         WHERE state = 'skipped' AND uri >= 'repo:' AND uri < 'repo;' GROUP BY reason`
     )
+    const files = await this.#database.query(
+      `SELECT uri, reason FROM search_index_files WHERE state = 'skipped' AND uri >= 'repo:' AND uri < 'repo;'
+        AND reason NOT IN ('binary', 'empty') ORDER BY read_at_ms DESC, uri LIMIT ${MAX_SKIPPED_FILES}`
+    )
     return {
+      skippedFiles: files.rows.map(([uri, reason]) => ({
+        path: String(uri).slice(REPO_URI.length),
+        reason: String(reason)
+      })),
       documents: Number(rows[0]?.[0] ?? 0),
       chunks: Number(rows[0]?.[1] ?? 0),
       symbols: Number(rows[0]?.[2] ?? 0),

@@ -1,6 +1,7 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
 import type { ProjectIndex } from '../indexing/project-index.ts'
+import type { SourceReport } from '../indexing/source-indexer.ts'
 import { SEARCH_TOPIC } from './search-operations.ts'
 
 const { SRH_DATABASE_MISSING, SRH_FILE_UNREADABLE, SRH_INDEX_CLOSED, SRH_INDEX_THREAD_ENDED } = searchErrors.specs
@@ -34,6 +35,7 @@ export const indexOperation = defineOperation({
       }),
       { description: 'Sources of other plugins, such as sessions.' }
     ),
+    source_problems: t.array(t.string(), { description: 'Why documents of sources are missing or old.' }),
     vectors: t.integer({ description: 'Passages whose vectors were computed.' }),
     vector_problem: t.nullable(t.string(), {
       description: 'Why passages have no vectors although embedding_folder is set.'
@@ -66,7 +68,7 @@ export const indexOperation = defineOperation({
           'skipped',
           'chunks',
           'truncated',
-          'sources',
+          'source_problems',
           'vectors',
           'vector_problem',
           'words_ms',
@@ -86,9 +88,10 @@ export const indexStateOperation = defineOperation({
     chunks: t.integer({ description: 'Passages of these files.' }),
     symbols: t.integer({ description: 'Functions, classes and other definitions in these files.' }),
     skipped,
-    sources: t.array(t.object({ name: t.string(), documents: t.integer() }), {
-      description: 'Sources of other plugins with their documents in the index.'
+    skipped_files: t.array(t.string(), {
+      description: 'Up to 20 files that are not in the index, with the reason, newest first; not binary and empty ones.'
     }),
+    sources: t.record(t.integer(), { description: 'Documents in the index by source, such as sessions.' }),
     job: t.nullable(
       t.object({
         id: t.integer(),
@@ -117,6 +120,7 @@ export const indexStateOperation = defineOperation({
           'chunks',
           'symbols',
           'skipped',
+          'skipped_files',
           'sources',
           'job.status',
           'job.done',
@@ -139,19 +143,20 @@ export function indexHandler(index: ProjectIndex): Handler<typeof indexOperation
       onProgress: (done, total) => call.progress(done, total)
     })
     const sources = report.sources.map(each => ({ ...each, skipped: { ...each.skipped } }))
-    return { ...report, skipped: { ...report.skipped }, sources }
+    return { ...report, skipped: { ...report.skipped }, sources, source_problems: sources.flatMap(problemsOf) }
   }
 }
 
 export function indexStateHandler(index: ProjectIndex): Handler<typeof indexStateOperation> {
   return async () => {
-    const { job, documents, chunks, symbols, skipped, sources, watchedFolders, watchProblem } = await index.state()
+    const { job, skipped, skippedFiles, sources, watchedFolders, watchProblem, ...counts } = await index.state()
     return {
-      documents,
-      chunks,
-      symbols,
+      documents: counts.documents,
+      chunks: counts.chunks,
+      symbols: counts.symbols,
       skipped: { ...skipped },
-      sources: sources.map(each => ({ ...each })),
+      skipped_files: skippedFiles.map(({ path, reason }) => `${path}: ${reason}`),
+      sources: Object.fromEntries(sources.map(({ name, documents }) => [name, documents])),
       job: job && {
         id: job.id,
         status: job.status,
@@ -164,4 +169,12 @@ export function indexStateHandler(index: ProjectIndex): Handler<typeof indexStat
       watch_problem: watchProblem
     }
   }
+}
+
+function problemsOf({ name, problem, skipped }: SourceReport): string[] {
+  const reasons = Object.entries(skipped).map(([reason, count]) => `${count} ${reason}`)
+  return [
+    ...(problem === null ? [] : [`${name}: ${problem}`]),
+    ...(reasons.length === 0 ? [] : [`${name}: documents left out: ${reasons.join(', ')}`])
+  ]
 }
