@@ -172,7 +172,13 @@ export default definePlugin({
       projectRoot: ctx.projectRoot,
       catalogue,
       hubs: () => hubsOf(ctx.config),
+      unfinishedDays: () => ctx.config.unfinished_days,
       ...PULL_LIMITS
+    })
+    ctx.onServe('unfinished downloads', () => {
+      ctx.background('delete old unfinished downloads', async () => {
+        for (const path of await puller.discardOld()) ctx.log.info(`deleted the unfinished download ${path}`)
+      })
     })
     const { embedding_model, reranker_model } = ctx.config
     const otherPaths = [embedding_model, reranker_model].flatMap(path => path ?? [])

@@ -45,6 +45,13 @@ export const settings = t.object({
       description: "Folder of pulled models, relative to the project; default: in the project's state folder."
     })
   ),
+  unfinished_days: t.integer({
+    default: 30,
+    minimum: 0,
+    maximum: 3650,
+    'x-reload': 'live',
+    description: 'Days without a change after which an unfinished download is deleted; 0 for never.'
+  }),
   huggingface_url: t.string({
     default: 'https://huggingface.co',
     pattern: '^https?://[^/?#@]+(/[^?#]*)?$',

@@ -52,6 +52,7 @@ async function openPuller(t: Test, options: Partial<PullerOptions> & { token?: s
     attempts: 3,
     delayMs: 1,
     stallMs: 60_000,
+    unfinishedDays: () => 30,
     ...options
   })
   const events: PullEvent[] = []

@@ -4,6 +4,7 @@ import { errors } from '../errors.ts'
 import type { PullEvent } from '../pull/progress.ts'
 import type { Pulled, Puller, PullRequest } from '../pull/puller.ts'
 import { parseSource } from '../pull/source.ts'
+import type { UnfinishedPull } from '../pull/unfinished.ts'
 import type { ServedModels } from '../served-models.ts'
 import { shownName } from '../shown-name.ts'
 import type { ModelStore } from '../wire-services.ts'
@@ -54,6 +55,11 @@ export class LocalStore implements ModelStore {
     return pulled
   }
 
+  /** Returns the downloads that are not complete. */
+  unfinished(): Promise<readonly UnfinishedPull[]> {
+    return this.#puller.unfinished()
+  }
+
   async copy(name: string, to: string): Promise<void> {
     const { path, defaults } = await this.#source(name, to)
     await this.#catalogue.add({ name: to, path, source: 'copied', ...defined({ defaults }) })
@@ -75,10 +81,14 @@ export class LocalStore implements ModelStore {
     return { path: served.directory, ...defined({ defaults: entry?.defaults }) }
   }
 
-  /** Removes a model; deletes its files if they were pulled and no other name uses them. */
+  /** Removes a model or its unfinished download; deletes its files if they were pulled and no other name uses them. */
   async remove(requested: string): Promise<RemovedModel> {
     const { name, directory } = this.#models.primary.served
     if (plainName(requested) === plainName(name)) throw configured(name, 'plugins.model-server.model')
+    const unfinished = await this.#puller.discard(plainName(requested))
+    if (unfinished !== null && this.#catalogue.find(requested) === undefined) {
+      return { name: plainName(requested), path: unfinished, deleted: true }
+    }
     const removed = await this.#catalogue.remove(requested)
     // Unloads the model after its running requests.
     await this.#models.slots()

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path'
 import { defined, defineOperation, type Handler, type Infer, type PluginContext, t } from '@svc/plugin-sdk'
 import { errors } from '../errors.ts'
+import { gigabytes } from '../memory-budget.ts'
+import type { UnfinishedPull } from '../pull/unfinished.ts'
 import type { ModelSlot, ServedModels } from '../served-models.ts'
 import { MODELS_TOPIC } from '../statistics-operation.ts'
 import { type Catalogue, exists } from './catalogue.ts'
@@ -8,14 +10,23 @@ import type { LocalStore } from './local-store.ts'
 import { type ModelFiles, readModelFiles } from './model-files.ts'
 import { MODEL_NAME, plainName } from './model-name.ts'
 
-const { MSV_CATALOGUE, MSV_MODEL_CONFIGURED, MSV_MODEL_EXISTS, MSV_MODEL_NAME, MSV_MODEL_UNKNOWN, MSV_RUN_DIRECTORY } =
-  errors.specs
+const {
+  MSV_CATALOGUE,
+  MSV_MODEL_CONFIGURED,
+  MSV_MODEL_EXISTS,
+  MSV_MODEL_NAME,
+  MSV_MODEL_UNKNOWN,
+  MSV_PULL_RUNNING,
+  MSV_RUN_DIRECTORY
+} = errors.specs
 
 const name = t.string({ pattern: MODEL_NAME, maxLength: 200, description: 'Name that clients send.' })
 
 const entry = t.object({
   name,
-  status: t.enum(['idle', 'loading', 'ready', 'unloaded', 'failed']),
+  status: t.enum(['idle', 'loading', 'ready', 'unloaded', 'failed', 'unfinished'], {
+    description: 'unfinished: a download that was interrupted, or that runs. Requests cannot name it.'
+  }),
   source: t.enum(['primary', 'setting', 'added', 'pulled', 'copied', 'created'], {
     description: 'primary: the model of the setting model. setting: of the setting models. Others: of a command.'
   }),
@@ -29,7 +40,7 @@ const entry = t.object({
 
 export const modelCatalogue = defineOperation({
   id: 'model.catalogue',
-  summary: 'List the models that requests can name',
+  summary: 'List the models that requests can name, and unfinished downloads',
   input: t.object({}),
   output: t.object({ models: t.array(entry) }),
   effect: 'read',
@@ -39,7 +50,10 @@ export const modelCatalogue = defineOperation({
     rpc: true,
     cli: {
       command: 'model catalogue',
-      view: { rows: 'models', columns: ['name', 'status', 'source', 'format', 'size_bytes', 'path', 'problem'] }
+      view: {
+        rows: 'models',
+        columns: ['name', 'status', 'source', 'format', 'size_bytes', 'path', 'problem', 'notes']
+      }
     }
   }
 })
@@ -65,14 +79,15 @@ export const modelAdd = defineOperation({
 export const modelRemove = defineOperation({
   id: 'model.remove',
   summary: 'Remove the name of a model; running requests may finish',
-  description: 'The files of a model that was pulled are deleted, unless another name uses them. Other files stay.',
+  description:
+    'The files of a model that was pulled are deleted, unless another name uses them. Other files stay. An unfinished download of the name is deleted, too.',
   input: t.object({ name }),
   output: t.object({
     name,
     path: t.string(),
     deleted: t.boolean({ description: 'Whether its files were deleted.' })
   }),
-  errors: { MSV_CATALOGUE, MSV_MODEL_CONFIGURED, MSV_MODEL_UNKNOWN },
+  errors: { MSV_CATALOGUE, MSV_MODEL_CONFIGURED, MSV_MODEL_UNKNOWN, MSV_PULL_RUNNING },
   effect: 'destructive',
   expose: {
     http: { method: 'DELETE', path: '/api/models/catalogue' },
@@ -96,8 +111,25 @@ export function implementCatalogue(ctx: Pick<PluginContext, 'implement'>, servic
   ctx.implement(modelRemove, ({ name: requested }) => services.store.remove(requested))
 }
 
-function listCatalogue({ models }: CatalogueServices): Handler<typeof modelCatalogue> {
-  return async () => ({ models: await Promise.all((await models.slots()).map(describe)) })
+function listCatalogue({ models, store }: CatalogueServices): Handler<typeof modelCatalogue> {
+  return async () => {
+    const complete = await Promise.all((await models.slots()).map(describe))
+    return { models: [...complete, ...(await store.unfinished()).map(describeUnfinished)] }
+  }
+}
+
+function describeUnfinished({ model, from, folder, bytes, total, changedAt }: UnfinishedPull): Infer<typeof entry> {
+  const size = total === null ? gigabytes(bytes) : `${gigabytes(bytes)} of ${gigabytes(total)}`
+  const as = model === from ? '' : ` --as ${model}`
+  return {
+    name: model,
+    status: 'unfinished',
+    source: 'pulled',
+    path: folder,
+    size_bytes: bytes,
+    modified_at: changedAt.toISOString(),
+    notes: [`${size} on disk; svc model pull ${from}${as} continues, svc model rm ${model} deletes`]
+  }
 }
 
 function addModel({ models, catalogue, projectRoot }: CatalogueServices): Handler<typeof modelAdd> {

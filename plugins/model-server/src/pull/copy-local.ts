@@ -35,7 +35,7 @@ export async function copyLocal(path: string, to: string, signal: AbortSignal, p
       await pipeline(source, counted, createWriteStream(copy, { mode: 0o600, flush: true }), { signal })
     } catch (error) {
       signal.throwIfAborted()
-      if (isDiskFull(error)) throw await noSpace(copy, file.size - bytes)
+      if (isDiskFull(error)) throw await noSpace(copy, file.size - bytes, error)
       throw notReadable(path, error)
     }
   }

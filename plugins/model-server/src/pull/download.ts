@@ -161,7 +161,7 @@ async function write(
     await handle.sync()
     return at
   } catch (error) {
-    if (isDiskFull(error)) throw await noSpace(partial, limit === null ? null : limit - at)
+    if (isDiskFull(error)) throw await noSpace(partial, limit === null ? null : limit - at, error)
     throw error
   } finally {
     await handle?.close()

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { copyFile, link, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve, sep } from 'node:path'
-import { withFileLock } from '@svc/contracts'
 import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import type { Catalogue, CatalogueEntry } from '../catalogue/catalogue.ts'
 import { isGguf, readModelFiles } from '../catalogue/model-files.ts'
@@ -16,6 +15,18 @@ import { type Hubs, type PullPlan, planPull } from './plan.ts'
 import { Progress, type PullEvent } from './progress.ts'
 import { type PullSource, parseSource, shownSource } from './source.ts'
 import { isDiskFull, noSpace, requireSpace } from './space.ts'
+import {
+  discardOld,
+  discardUnfinished,
+  locked,
+  type PullRecord,
+  type RecordedFile,
+  readRecord,
+  UNFINISHED,
+  type UnfinishedPull,
+  unfinishedPulls,
+  writeRecord
+} from './unfinished.ts'
 
 export interface PullerOptions {
   /** Folder of all pulled models. */
@@ -26,7 +37,11 @@ export interface PullerOptions {
   readonly attempts: number
   readonly delayMs: number
   readonly stallMs: number
+  /** Days after which an unfinished download is deleted; 0: never. */
+  unfinishedDays(): number
 }
+
+const DAY_MS = 24 * 3_600_000
 
 export interface PullRequest {
   /** Model, URL or path; see `parseSource`. */
@@ -46,10 +61,6 @@ export interface Pulled {
   /** Parts of the model that this server does not use, each with the reason. */
   readonly notes: readonly string[]
 }
-
-const UNFINISHED = '.unfinished'
-
-type RecordedFile = Pick<RemoteFile, 'name' | 'size' | 'digest'>
 
 /**
  * Downloads models into a folder and adds them to the catalogue. A model appears in the catalogue only when all its
@@ -78,17 +89,32 @@ export class Puller {
       })
     }
     makePrivateFolder(join(folder, UNFINISHED))
-    const busy = () =>
-      errors.create('MSV_PULL_RUNNING', `the model '${model}' is being pulled already`, {
-        hint: 'Wait for the other download, or end it first.'
-      })
-    const lock = join(folder, UNFINISHED, `${folderName(model)}.lock`)
+    const unfinished = join(folder, UNFINISHED, folderName(model))
     try {
       const run = () => this.#pull(model, from, source, signal, new Progress(onEvent))
-      return await withFileLock(lock, run, { waitMs: 0, busy, signal })
+      return await locked(unfinished, model, run, signal)
     } catch (error) {
-      throw isDiskFull(error) ? await noSpace(lock, null) : error
+      throw isDiskFull(error) ? await noSpace(unfinished, null) : error
     }
+  }
+
+  /** Returns the downloads that are not complete. */
+  unfinished(): Promise<readonly UnfinishedPull[]> {
+    return unfinishedPulls(this.#options.folder)
+  }
+
+  /**
+   * Deletes the unfinished download of a model. Returns its folder, or null if there is none. Throws `MSV_PULL_RUNNING`
+   * while a process downloads it.
+   */
+  discard(model: string): Promise<string | null> {
+    return discardUnfinished(this.#options.folder, folderName(model), model)
+  }
+
+  /** Deletes unfinished downloads that have not changed for the time of the setting. Returns their folders. */
+  async discardOld(): Promise<readonly string[]> {
+    const days = this.#options.unfinishedDays()
+    return days === 0 ? [] : discardOld(this.#options.folder, days * DAY_MS)
   }
 
   /**
@@ -126,11 +152,12 @@ export class Puller {
     progress.status('reading the list of files')
     const local = source.kind === 'file' ? expanded(source.path, this.#options.projectRoot) : null
     const plan = source.kind === 'file' ? null : await planPull(source, this.#options.hubs(), signal)
-    const recorded = await readRecord(target)
+    const recorded = await recordedFiles(target)
     const isCurrent = plan !== null && (await isComplete(plan.files, recorded, target))
     if (!isCurrent) {
       const main = plan === null ? await this.#copy(local as string, unfinished, signal, progress) : plan.main
-      if (plan !== null) await this.#download(plan, unfinished, target, recorded, signal, progress)
+      if (plan !== null)
+        await this.#download(plan, { model, from: shownSource(from) }, unfinished, target, recorded, signal, progress)
       signal.throwIfAborted()
       await replaceFolder(target, unfinished)
       await this.#register(model, from, pathOf(target, main))
@@ -151,12 +178,19 @@ export class Puller {
   async #copy(path: string, unfinished: string, signal: AbortSignal, progress: Progress): Promise<string | null> {
     await rm(unfinished, { recursive: true, force: true })
     makePrivateFolder(unfinished)
-    const main = await copyLocal(path, unfinished, signal, progress)
-    return isGguf(path) ? main : null
+    try {
+      const main = await copyLocal(path, unfinished, signal, progress)
+      return isGguf(path) ? main : null
+    } catch (error) {
+      // A copy cannot be continued.
+      await rm(unfinished, { recursive: true, force: true })
+      throw error
+    }
   }
 
   async #download(
     { files, token }: PullPlan,
+    names: Required<Pick<PullRecord, 'model' | 'from'>>,
     unfinished: string,
     target: string,
     recorded: ReadonlyMap<string, RecordedFile>,
@@ -164,9 +198,11 @@ export class Puller {
     progress: Progress
   ): Promise<void> {
     const { attempts, delayMs, stallMs } = this.#options
-    const begun = await readRecord(unfinished)
+    const begun = await recordedFiles(unfinished)
     const finished: RecordedFile[] = []
-    progress.total(files.every(({ size }) => size !== null) ? sum(files.map(({ size }) => size ?? 0)) : null)
+    const total = files.every(({ size }) => size !== null) ? sum(files.map(({ size }) => size ?? 0)) : null
+    progress.total(total)
+    await writeRecord(unfinished, { ...names, total, files: [...begun.values()] })
     const kept = new Set<string>()
     for (const file of files) if (await isKept(file, recorded, target)) kept.add(file.name)
     const missing = files.filter(({ name }) => !kept.has(name))
@@ -182,12 +218,12 @@ export class Puller {
         await download(file, path, { token, attempts, delayMs, stallMs, signal, onBytes })
       }
       finished.push({ name: file.name, size: file.size, digest: file.digest })
-      await writeFile(join(unfinished, PULL_RECORD), JSON.stringify({ version: 1, files: finished }))
+      await writeRecord(unfinished, { ...names, total, files: finished })
     }
     // Files of an earlier pull that is not part of this one.
-    const names = new Set([PULL_RECORD, ...files.map(({ name }) => name)])
+    const wanted = new Set([PULL_RECORD, ...files.map(({ name }) => name)])
     for (const name of await readdir(unfinished))
-      if (!names.has(name)) await rm(join(unfinished, name), { recursive: true })
+      if (!wanted.has(name)) await rm(join(unfinished, name), { recursive: true })
   }
 }
 
@@ -216,16 +252,9 @@ async function replaceFolder(target: string, finished: string): Promise<void> {
   await rm(old, { recursive: true, force: true })
 }
 
-/** Returns the recorded files of a folder by name; none if there is no valid record. */
-async function readRecord(folder: string): Promise<ReadonlyMap<string, RecordedFile>> {
-  try {
-    const { files } = JSON.parse(await readFile(join(folder, PULL_RECORD), 'utf8')) as {
-      readonly files: RecordedFile[]
-    }
-    return new Map(files.map(file => [file.name, file]))
-  } catch {
-    return new Map()
-  }
+/** Returns the recorded files of a folder by name. */
+async function recordedFiles(folder: string): Promise<ReadonlyMap<string, RecordedFile>> {
+  return new Map((await readRecord(folder))?.files.map(file => [file.name, file]))
 }
 
 /** True if a recorded file is known to have the same content. */

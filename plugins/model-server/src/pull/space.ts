@@ -9,13 +9,17 @@ export async function requireSpace(folder: string, needed: number): Promise<void
   if (bavail * bsize < needed) throw tooSmall(folder, needed, bavail * bsize)
 }
 
-/** True if a disk or its quota is full. */
+/** True if a disk or its quota is full, or a file exceeds what the file system or a limit of the process allows. */
 export function isDiskFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT'].includes(String((error as NodeJS.ErrnoException | null)?.code))
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String((error as NodeJS.ErrnoException | null)?.code))
 }
 
 /** Returns the error for a full disk. `missing`: bytes of the file that are left; null if unknown. */
-export async function noSpace(path: string, missing: number | null): Promise<Error> {
+export async function noSpace(path: string, missing: number | null, cause?: unknown): Promise<Error> {
+  if ((cause as NodeJS.ErrnoException | undefined)?.code === 'EFBIG') {
+    const message = `${path} cannot grow: its file system, or a limit of the process (ulimit -f), allows no larger files`
+    return errors.create('MSV_PULL_SPACE', message, { cause, hint: HINT })
+  }
   const { bavail, bsize } = await statfs(dirname(path))
   return missing === null
     ? errors.create('MSV_PULL_SPACE', `the disk of ${dirname(path)} is full`, { hint: HINT })
