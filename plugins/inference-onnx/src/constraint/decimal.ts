@@ -1,4 +1,5 @@
 import { type Dfa, exploreDfa } from './dfa.ts'
+import type { Multiples } from './multiples.ts'
 import { compileRegex } from './regex.ts'
 
 /**
@@ -16,22 +17,27 @@ export interface NumberBounds {
   readonly exclusiveMaximum?: number | undefined
 }
 
-/** Returns an automaton of JSON numbers, or integers, within bounds. Null if no number of up to 15 digits fits. */
-export function numbers(integer: boolean, bounds: NumberBounds): Dfa | null {
+/**
+ * Returns an automaton of JSON numbers, or integers, within bounds, and only of the multiples if they are given. Null if
+ * no number of up to 15 digits fits.
+ */
+export function numbers(integer: boolean, bounds: NumberBounds, multiples: Multiples | null = null): Dfa | null {
   const lower = tightest([bounds.minimum, bounds.exclusiveMinimum], Math.max)
   const upper = tightest([bounds.maximum, bounds.exclusiveMaximum], Math.min)
-  if (lower === null && upper === null) {
+  if (lower === null && upper === null && multiples === null) {
     const whole = `[1-9]\\d{0,${MAX_DIGITS - 1}}`
     const pattern = integer ? `0|-?${whole}` : `-?(?:0|${whole})(?:\\.\\d{1,${MAX_DIGITS}})?(?:[eE][+-]?\\d{1,2})?`
     return compileRegex(pattern, { path: 'number', match: 'whole' })
   }
   const positive = side(lower, upper)
   const negative = side(opposite(upper), opposite(lower))
-  const start = (bounds: Side | null): Reading => ({ bounds, whole: 0, zero: false, fraction: -1, low: 0, high: 0 })
+  const start = (bounds: Side | null): Reading => {
+    return { bounds, whole: 0, zero: false, fraction: -1, low: 0, high: 0, remainder: 0 }
+  }
   return exploreDfa<Reading>({
     start: start(positive),
     key: ({ bounds, ...reading }) => `${bounds === negative}${Object.values(reading)}`,
-    accepts: endsWithin,
+    accepts: reading => endsWithin(reading) && endsAtMultiple(reading, multiples),
     *edges(reading) {
       const { bounds, whole, zero, fraction } = reading
       if (bounds !== negative && whole === 0) yield [MINUS, MINUS, start(negative)]
@@ -40,7 +46,11 @@ export function numbers(integer: boolean, bounds: NumberBounds): Dfa | null {
       const full = whole + Math.max(fraction, 0) >= MAX_DIGITS
       if (full || (zero && fraction < 0)) return
       const first = integer && whole === 0 && bounds === negative ? 1 : 0
-      for (let digit = first; digit <= 9; digit++) yield [ZERO + digit, ZERO + digit, readDigit(reading, digit)]
+      // Digits after those of the step must be zeros.
+      const last = multiples !== null && fraction >= multiples.scale ? 0 : 9
+      for (let digit = first; digit <= last; digit++) {
+        yield [ZERO + digit, ZERO + digit, readDigit(reading, digit, multiples)]
+      }
     }
   })
 }
@@ -117,9 +127,11 @@ interface Reading {
   readonly fraction: number
   readonly low: Order
   readonly high: Order
+  /** Remainder of the digits so far by the step of the multiples; 0 without one. */
+  readonly remainder: number
 }
 
-function readDigit(reading: Reading, digit: number): Reading {
+function readDigit(reading: Reading, digit: number, multiples: Multiples | null): Reading {
   const part = reading.fraction < 0 ? 'whole' : 'fraction'
   const position = reading[part]
   const order = (soFar: Order, bound: Bound | null | undefined): Order =>
@@ -129,8 +141,21 @@ function readDigit(reading: Reading, digit: number): Reading {
     [part]: position + 1,
     zero: reading.zero || (part === 'whole' && position === 0 && digit === 0),
     low: order(reading.low, reading.bounds?.low),
-    high: order(reading.high, reading.bounds?.high)
+    high: order(reading.high, reading.bounds?.high),
+    remainder: remainderAfter(reading, digit, multiples)
   }
+}
+
+function remainderAfter({ remainder, fraction }: Reading, digit: number, multiples: Multiples | null): number {
+  if (multiples === null || fraction >= multiples.scale) return remainder
+  return (remainder * 10 + digit) % multiples.step
+}
+
+function endsAtMultiple({ remainder, fraction }: Reading, multiples: Multiples | null): boolean {
+  if (multiples === null) return true
+  let rest = remainder
+  for (let place = Math.max(fraction, 0); place < multiples.scale; place++) rest = (rest * 10) % multiples.step
+  return rest === 0
 }
 
 /** Reads the point. The comparison then depends first on the number of digits before it. */

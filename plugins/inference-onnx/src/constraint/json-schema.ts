@@ -1,28 +1,33 @@
-import { isWithin, type NumberBounds, numbers } from './decimal.ts'
+import { numbers } from './decimal.ts'
 import { AutomatonTooLarge, combine, type Dfa } from './dfa.ts'
-import { formats } from './formats.ts'
-import { type Items, JsonNetwork, type Property, unboundedNumbers } from './json-network.ts'
-import { jsonStringBytes, literals } from './json-text.ts'
+import { type Count, type Items, JsonNetwork, type Property, unboundedNumbers } from './json-network.ts'
+import { literals } from './json-text.ts'
 import { type Network, type NetworkRule, NetworkTooLarge } from './network.ts'
-import { compileRegex } from './regex.ts'
+import { allMultiples, isNumberAllowed, numberBounds } from './number-limits.ts'
+import { isName, nameKinds, nameShapes, type PatternProperty, patternProperties } from './property-names.ts'
 import {
   allowedTypes,
   allowedValues,
   checkKeywords,
   checkNothingInside,
+  excluded,
   type JsonType,
   limit,
+  needsUniqueItems,
   prefixItems,
   properties,
   required,
-  texts,
   typeOfValue
 } from './schema-keywords.ts'
 import { pointer, type Schema, SchemaSources, type Source } from './schema-sources.ts'
+import { lengthShape, lengths, stringShapes, stringsWithout } from './string-shapes.ts'
 import { unsupported } from './unsupported.ts'
+import { canonical, valuesOf } from './value-lists.ts'
 
 /** Maximum value of `minItems` and `maxItems`. */
 const MAX_COUNTED_ITEMS = 10_000
+/** Maximum values of unique items: each doubles the number of sets. */
+const MAX_DISTINCT_VALUES = 12
 
 /** Schemas that apply together to one value, and their locations. */
 type SchemaLocation = readonly { readonly schema: unknown; readonly path: string }[]
@@ -105,32 +110,34 @@ class SchemaCompiler {
 
   #readType(type: JsonType, sources: readonly Source[], start: number, end: number): void {
     const json = this.#json
-    if (type === 'null') json.readText(start, 'null', end)
-    else if (type === 'boolean') for (const text of ['true', 'false']) json.readText(start, text, end)
-    else if (type === 'string') this.#readString(sources, start, end)
-    else if (type === 'array') json.readArray(start, this.#items(sources), end)
+    if (type === 'null' || type === 'boolean') {
+      const values = (type === 'null' ? [null] : [true, false]).filter(each => !excluded(sources).values.includes(each))
+      for (const value of values) json.readText(start, String(value), end)
+    } else if (type === 'string') this.#readString(sources, start, end)
+    else if (type === 'array') this.#readArray(sources, start, end)
     else if (type === 'object') this.#readObject(sources, start, end)
     else json.read(start, this.#numbers(type === 'integer', sources), end)
   }
 
   #numbers(integer: boolean, sources: readonly Source[]): Dfa | null {
     const bounds = numberBounds(sources)
-    const bounded = Object.values(bounds).some(bound => bound !== undefined)
-    return bounded ? numbers(integer, bounds) : unboundedNumbers(integer)
+    const multiples = allMultiples(sources)
+    const bounded = multiples !== null || Object.values(bounds).some(bound => bound !== undefined)
+    return bounded ? numbers(integer, bounds, multiples) : unboundedNumbers(integer)
   }
 
   #readString(sources: readonly Source[], start: number, end: number): void {
     const { min, max } = lengths(sources)
     if (min > max) return
     const shapes = stringShapes(sources)
+    const path = sources[0]?.path ?? '#'
+    const others = excluded(sources).values.filter(value => typeof value === 'string')
+    if (others.length > 0) shapes.push(stringsWithout(others, path))
     if (shapes.length === 0) {
       this.#json.readString(start, end, { min, max })
       return
     }
-    if (min > 0 || Number.isFinite(max)) {
-      const path = sources[0]?.path ?? '#'
-      shapes.push(stringsOf(`[^]{${min},${Number.isFinite(max) ? max : ''}}`, path, 'whole'))
-    }
+    if (min > 0 || Number.isFinite(max)) shapes.push(lengthShape({ min, max }, path))
     const all = shapes.reduce((a, b) => (a === null || b === null ? null : combine(a, b, 'both')))
     this.#json.read(start, all, end)
   }
@@ -139,7 +146,7 @@ class SchemaCompiler {
   #isValid(value: unknown, sources: readonly Source[]): boolean {
     const type = typeOfValue(value)
     if (type === 'array' || type === 'object') checkNothingInside(sources, type)
-    if (typeof value === 'number') return isWithin(value, numberBounds(sources))
+    if (typeof value === 'number') return isNumberAllowed(value, numberBounds(sources), allMultiples(sources))
     if (typeof value !== 'string') return true
     const { min, max } = lengths(sources)
     const length = [...value].length
@@ -148,24 +155,111 @@ class SchemaCompiler {
 
   #readObject(sources: readonly Source[], start: number, end: number): void {
     const needed = required(sources)
-    const explicit = sources.some(({ schema }) => schema.additionalProperties !== undefined)
+    const patterns = patternProperties(sources)
+    const shapes = nameShapes(sources, values => this.#sources.gather(values))
     const declared = new Set(sources.flatMap(source => Object.keys(properties(source))))
-    // Unless the schema states it, additional properties are allowed only if it names no properties.
-    const others = explicit || declared.size === 0 ? this.#otherProperties(sources) : null
+    const count = {
+      min: limit(sources, 'minProperties', Math.max, true) ?? 0,
+      max: limit(sources, 'maxProperties', Math.min, true) ?? Number.POSITIVE_INFINITY
+    }
     const undeclared = [...needed].filter(name => !declared.has(name))
-    const known = [...declared, ...undeclared].map(
+    const possible = (name: string) => shapes !== null && isName(name, shapes)
+    if ([...needed].some(name => !possible(name)) || count.min > count.max) return
+    const known = [...declared, ...undeclared].filter(possible).map(
       (name): Property => ({
         name,
         required: needed.has(name),
-        value: this.#rule(sources.flatMap(source => propertySchema(source, name)))
+        value: this.#rule(sources.flatMap(source => propertySchema(source, name, patterns)))
       })
     )
-    this.#json.readObject(start, known, others, end)
+    // Unless the schema states it, additional properties are allowed only if it names no properties.
+    const explicit = sources.some(({ schema }) => schema.additionalProperties !== undefined)
+    const isOpen = explicit || (declared.size === 0 && patterns.length === 0)
+    const names = [...declared, ...undeclared]
+    const mayOther = shapes !== null && (patterns.length > 0 || (isOpen && !this.#closesOthers(sources)))
+    const others = (mayOther ? nameKinds(names, shapes, patterns) : []).flatMap(kind => {
+      if (kind.patterns.length === 0 && !isOpen) return []
+      const schemas = sources.flatMap(source => otherSchema(source, kind.patterns))
+      return schemas.some(({ schema }) => schema === false) ? [] : [{ names: kind.names, value: this.#rule(schemas) }]
+    })
+    this.#json.readObject(start, known, others, end, others.length > 0 ? openCount(sources, count, needed.size) : count)
   }
 
-  #otherProperties(sources: readonly Source[]): number | null {
-    const schemas = sources.flatMap(otherSchema)
-    return schemas.some(({ schema }) => schema === false) ? null : this.#rule(schemas)
+  /** True if no other properties are allowed, so that their names need no automata. */
+  #closesOthers(sources: readonly Source[]): boolean {
+    return sources.some(({ schema }) => schema.additionalProperties === false)
+  }
+
+  #readArray(sources: readonly Source[], start: number, end: number): void {
+    const items = this.#items(sources)
+    const contained = this.#contained(sources)
+    if (needsUniqueItems(sources) && items.max > 1) {
+      if (contained !== null) throw unsupported(contained.path, '"contains" with "uniqueItems" is not supported')
+      const path = sources.find(({ schema }) => schema.uniqueItems === true)?.path ?? '#'
+      this.#json.readDistinct(start, this.#distinctValues(sources, pointer(path, 'uniqueItems')), items, end)
+    } else if (contained === null) this.#json.readArray(start, items, end)
+    else {
+      const { first, rest } = items
+      const both = (index: number) => this.#rule([...sources.flatMap(source => itemSchema(source, index)), contained])
+      this.#json.readContaining(
+        start,
+        items,
+        {
+          first: first.map((_, index) => both(index)),
+          rest: rest === null ? null : both(Number.POSITIVE_INFINITY),
+          min: contained.min
+        },
+        end
+      )
+    }
+  }
+
+  /** Returns the schema of `contains` and its minimum; null if there is none. */
+  #contained(sources: readonly Source[]) {
+    const [stated, other] = sources.filter(({ schema }) => schema.contains !== undefined)
+    if (stated === undefined) return null
+    const path = pointer(stated.path, 'contains')
+    if (other !== undefined) throw unsupported(pointer(other.path, 'contains'), 'a second "contains" is not supported')
+    const min = limit([stated], 'minContains', Math.max, true) ?? 1
+    if (min > MAX_COUNTED_ITEMS) {
+      throw unsupported(pointer(stated.path, 'minContains'), `the limit is ${MAX_COUNTED_ITEMS} items`)
+    }
+    return min === 0 ? null : { schema: stated.schema.contains, path, min }
+  }
+
+  /** Returns the values of items that must be different. Throws if they are not few and known. */
+  #distinctValues(sources: readonly Source[], path: string): readonly unknown[] {
+    const isPlain = sources.every(source => prefixItems(source).length === 0)
+    const values = isPlain
+      ? this.#finiteValues(
+          sources.flatMap(source => itemSchema(source, 0)),
+          0
+        )
+      : null
+    const different = values === null ? null : [...new Map(values.map(value => [canonical(value), value])).values()]
+    if (different !== null && different.length <= MAX_DISTINCT_VALUES) return different
+    throw unsupported(
+      path,
+      `items must be of at most ${MAX_DISTINCT_VALUES} known values, as by "enum", because the engine does not compare items`,
+      'List the values with enum, or leave uniqueItems out.'
+    )
+  }
+
+  /** Returns all values of a schema; null if they are too many, or not known. */
+  #finiteValues(location: SchemaLocation, depth: number): readonly unknown[] | null {
+    const sources = this.#sources.gather(location)
+    if (sources === null) return []
+    for (const source of sources) checkKeywords(source)
+    const alternatives = this.#sources.alternatives(sources)
+    if (alternatives !== null) {
+      if (depth > 8) return null
+      const parts = alternatives.map(alternative => this.#finiteValues(alternative, depth + 1))
+      return parts.every(part => part !== null) ? parts.flat() : null
+    }
+    const values = sources.length === 0 ? null : allowedValues(sources)
+    if (values !== null) return values.filter(value => this.#isValid(value, sources))
+    const parts = sources.length === 0 ? [null] : [...allowedTypes(sources)].map(type => valuesOf(type, sources))
+    return parts.every(part => part !== null) ? parts.flat() : null
   }
 
   #items(sources: readonly Source[]): Items {
@@ -187,60 +281,37 @@ class SchemaCompiler {
   }
 }
 
-function numberBounds(sources: readonly Source[]): NumberBounds {
-  return {
-    minimum: limit(sources, 'minimum', Math.max),
-    maximum: limit(sources, 'maximum', Math.min),
-    exclusiveMinimum: limit(sources, 'exclusiveMinimum', Math.max),
-    exclusiveMaximum: limit(sources, 'exclusiveMaximum', Math.min)
-  }
+/**
+ * Returns the number of properties of an object that may have others. A name among the others may occur twice and then
+ * counts once, so a minimum is supported only if the required properties, or any one property, meet it.
+ */
+function openCount(sources: readonly Source[], { min, max }: Count, needed: number): Count {
+  if (min <= needed) return { min: 0, max }
+  if (min === 1) return { min, max }
+  const path = sources.find(({ schema }) => schema.minProperties === min)?.path ?? '#'
+  throw unsupported(
+    pointer(path, 'minProperties'),
+    'a minimum above the number of required properties is supported only without additional properties'
+  )
 }
 
-function lengths(sources: readonly Source[]): { readonly min: number; readonly max: number } {
-  return {
-    min: limit(sources, 'minLength', Math.max, true) ?? 0,
-    max: limit(sources, 'maxLength', Math.min, true) ?? Number.POSITIVE_INFINITY
-  }
-}
-
-/** Returns automata of the strings, including quotes, that match `pattern` and `format`. */
-function stringShapes(sources: readonly Source[]): (Dfa | null)[] {
+/** Returns the schemas that one source applies to a property, by name, by patterns, or as an additional one. */
+function propertySchema(source: Source, name: string, patterns: readonly PatternProperty[]): SchemaLocation {
+  const matching = patterns.filter(({ names }) => isName(name, [names]))
+  const named = properties(source)
+  if (!Object.hasOwn(named, name)) return otherSchema(source, matching)
   return [
-    ...texts(sources, 'pattern').map(({ text, path }) => stringsOf(text, path, 'search')),
-    ...texts(sources, 'format').map(({ text, path }) => stringsOfFormat(text, path))
+    { schema: named[name], path: pointer(source.path, 'properties', name) },
+    ...matching.filter(pattern => pattern.source === source)
   ]
 }
 
-function stringsOf(pattern: string, path: string, match: 'whole' | 'search'): Dfa | null {
-  return compileRegex(pattern, { path, match, encoding: jsonStringBytes, around: '"' })
-}
-
-/** Automata by format, built once: there are few, and many schemas use them. */
-const ofFormat = new Map<string, Dfa | null>()
-
-function stringsOfFormat(name: string, path: string): Dfa | null {
-  const known = ofFormat.get(name)
-  if (known !== undefined) return known
-  const pattern = formats.get(name)
-  if (pattern === undefined) {
-    const names = [...formats.keys()].join(', ')
-    throw unsupported(path, `the format ${JSON.stringify(name)} is not supported; supported: ${names}`)
-  }
-  const strings = stringsOf(pattern, path, 'whole')
-  ofFormat.set(name, strings)
-  return strings
-}
-
-/** Returns the schemas that one source applies to a property, by name or as an additional one. */
-function propertySchema(source: Source, name: string): SchemaLocation {
-  const named = properties(source)
-  if (!Object.hasOwn(named, name)) return otherSchema(source)
-  return [{ schema: named[name], path: pointer(source.path, 'properties', name) }]
-}
-
-function otherSchema({ schema, path }: Source): SchemaLocation {
-  const { additionalProperties = true } = schema
-  return [{ schema: additionalProperties, path: pointer(path, 'additionalProperties') }]
+/** Returns the schemas that one source applies to a property that it does not name. `matching`: patterns of the name. */
+function otherSchema(source: Source, matching: readonly PatternProperty[]): SchemaLocation {
+  const own = matching.filter(pattern => pattern.source === source)
+  if (own.length > 0) return own
+  const { additionalProperties = true } = source.schema
+  return [{ schema: additionalProperties, path: pointer(source.path, 'additionalProperties') }]
 }
 
 function itemSchema(source: Source, index: number): SchemaLocation {

@@ -14,7 +14,7 @@ import { buildTokenTrie } from './token-trie.ts'
 const MAX_CACHED = 64
 const MAX_CACHED_SIZE = 200_000
 /** Time for a compilation on the event loop; a longer one is repeated in a thread. */
-const QUICK_MS = 10
+const QUICK_MS = 20
 
 export interface ConstraintVocabulary {
   /** Number of token ids. */

@@ -10,10 +10,17 @@ const typeOfKeyword: Readonly<Record<string, JsonType>> = {
   properties: 'object',
   required: 'object',
   additionalProperties: 'object',
+  patternProperties: 'object',
+  propertyNames: 'object',
+  minProperties: 'object',
+  maxProperties: 'object',
   items: 'array',
   prefixItems: 'array',
   minItems: 'array',
   maxItems: 'array',
+  uniqueItems: 'array',
+  contains: 'array',
+  minContains: 'array',
   minLength: 'string',
   maxLength: 'string',
   pattern: 'string',
@@ -21,7 +28,8 @@ const typeOfKeyword: Readonly<Record<string, JsonType>> = {
   minimum: 'number',
   maximum: 'number',
   exclusiveMinimum: 'number',
-  exclusiveMaximum: 'number'
+  exclusiveMaximum: 'number',
+  multipleOf: 'number'
 }
 
 /** Throws `INF_CONSTRAINT_UNSUPPORTED` for the first keyword outside the supported subset. */
@@ -31,10 +39,9 @@ export function checkKeywords({ schema, path }: Source): void {
       Object.hasOwn(typeOfKeyword, keyword) ||
       annotations.has(keyword) ||
       structure.has(keyword) ||
-      ['type', 'enum', 'const'].includes(keyword) ||
+      ['type', 'enum', 'const', 'not'].includes(keyword) ||
       keyword.startsWith('x-') ||
-      (keyword === '$id' && path === '#') ||
-      (keyword === 'uniqueItems' && schema[keyword] === false)
+      (keyword === '$id' && path === '#')
     if (!known) throw unsupported(pointer(path, keyword), `the keyword ${JSON.stringify(keyword)} is not supported`)
   }
 }
@@ -53,9 +60,9 @@ export function allowedTypes(sources: readonly Source[]): ReadonlySet<JsonType> 
     const both = types.filter(type => allows(named, type) && allows(before, type))
     allowed = new Set(both.filter(type => type !== 'integer' || !both.includes('number')))
   }
-  if (allowed !== null) return allowed
   const implied = sources.flatMap(({ schema }) => Object.keys(schema).flatMap(keyword => typeOfKeyword[keyword] ?? []))
-  return new Set(implied.length > 0 ? implied : types.filter(type => type !== 'integer'))
+  allowed ??= new Set(implied.length > 0 ? implied : types.filter(type => type !== 'integer'))
+  return withoutTypes(allowed, excluded(sources).types)
 }
 
 function allows(types: ReadonlySet<JsonType>, type: JsonType): boolean {
@@ -87,7 +94,59 @@ export function allowedValues(sources: readonly Source[]): readonly unknown[] | 
   }
   if (left === null) return null
   const allowed = allowedTypes(sources.filter(({ schema }) => schema.type !== undefined))
-  return [...left.values()].filter(value => allows(allowed, typeOfValue(value)))
+  const { types, values } = excluded(sources)
+  return [...left.values()].filter(value => {
+    const type = typeOfValue(value)
+    if (values.some(each => each === value) || types.some(each => allows(new Set([each]), type))) return false
+    return allows(allowed, type)
+  })
+}
+
+/** Values that `not` excludes. */
+export interface Excluded {
+  readonly types: readonly JsonType[]
+  readonly values: readonly (string | boolean | null)[]
+}
+
+/**
+ * Returns what `not` excludes: types, or values of `enum` and `const`. Throws `INF_CONSTRAINT_UNSUPPORTED` for other
+ * schemas, whose complement is no schema.
+ */
+export function excluded(sources: readonly Source[]): Excluded {
+  const found: { types: JsonType[]; values: (string | boolean | null)[] } = { types: [], values: [] }
+  for (const { schema, path } of sources) {
+    const { not } = schema
+    const at = pointer(path, 'not')
+    if (not === undefined || not === false) continue
+    const keywords = isObject(not) ? Object.keys(not).filter(keyword => !annotations.has(keyword)) : []
+    if (not === true || (isObject(not) && keywords.length === 0)) found.types.push(...types)
+    else if (isObject(not) && keywords.length === 1 && ['type', 'enum', 'const'].includes(keywords[0] as string)) {
+      const source = { schema: not, path: at }
+      if (keywords[0] === 'type') found.types.push(...(namedTypes(source) ?? []))
+      for (const value of allowedValues([source]) ?? []) {
+        if (typeof value === 'string' || typeof value === 'boolean' || value === null) found.values.push(value)
+        else throw unsupported(at, '"not" with numbers, lists or objects is not supported')
+      }
+    } else throw unsupported(at, '"not" is supported only with one of "type", "enum" and "const"')
+  }
+  return found
+}
+
+function withoutTypes(allowed: ReadonlySet<JsonType>, without: readonly JsonType[]): ReadonlySet<JsonType> {
+  const left = [...allowed].filter(type => !without.some(each => allows(new Set([each]), type)))
+  if (left.includes('number') && without.includes('integer')) {
+    throw unsupported('#', '"not" with the type "integer" is not supported where other numbers are allowed')
+  }
+  return new Set(left)
+}
+
+/** True if a source requires different items. */
+export function needsUniqueItems(sources: readonly Source[]): boolean {
+  return sources.some(({ schema, path }) => {
+    const { uniqueItems = false } = schema
+    if (typeof uniqueItems !== 'boolean') throw unsupported(pointer(path, 'uniqueItems'), 'it must be true or false')
+    return uniqueItems
+  })
 }
 
 /** Throws if a source constrains the contents of arrays or objects: contents of `enum` values are not checked. */
