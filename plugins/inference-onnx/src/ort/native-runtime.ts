@@ -115,9 +115,10 @@ export class NativeRuntime implements Runtime {
       const source = [this.environment, model, model.byteLength, options] as const
       const shared = share instanceof NativeWeightShare && weights !== null && (await share.add(options, weights))
       const session = shared
-        ? await api.createAsync('CreateSessionFromArrayWithPrepackedWeightsContainer', ...source, share.container)
+        ? await share.whilePacking(() =>
+            api.createAsync('CreateSessionFromArrayWithPrepackedWeightsContainer', ...source, share.container)
+          )
         : await api.createAsync('CreateSessionFromArray', ...source)
-      if (shared) share.trim()
       return new NativeSession(api, session, kept)
     } finally {
       signal?.removeEventListener('abort', cancel)

@@ -5,6 +5,9 @@ import type { OrtApi, Pointer } from './api.ts'
 import type { FileMapping, MappedFiles } from './mapped-files.ts'
 import type { ExternalWeights, WeightShare } from './runtime.ts'
 
+/** Interval in which pages of mapped files are given back; some ten megabytes are packed in the meantime. */
+const TRIM_INTERVAL_MS = 20
+
 /**
  * Weights of the sessions of one model, in ONNX Runtime's container for prepacked weights: weights that several sessions
  * multiply by are in memory once, in the order in which the CPU reads them. Weights with the same contents are shared,
@@ -50,9 +53,21 @@ export class NativeWeightShare implements WeightShare {
     return true
   }
 
-  /** Lets the system take back pages that were only read to prepack them. */
-  trim(): void {
-    for (const mapping of this.#files.values()) this.#mapped.trim(mapping)
+  /**
+   * Calls `create`, which packs weights, and lets the system take back the pages that are only read for that. Otherwise
+   * the files would be in memory in addition to the packed weights.
+   */
+  async whilePacking<T>(create: () => Promise<T>): Promise<T> {
+    const trim = () => {
+      for (const mapping of this.#files.values()) this.#mapped.trim(mapping)
+    }
+    const timer = setInterval(trim, TRIM_INTERVAL_MS)
+    try {
+      return await create()
+    } finally {
+      clearInterval(timer)
+      trim()
+    }
   }
 
   release(): void {
