@@ -10,6 +10,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   daemon: 'Start, stop and watch the daemon of this project',
   db: 'Back up, restore and migrate databases',
   gpu: 'Install support for the graphics card',
+  knowledge: 'Store, list and remove nodes of the knowledge graph',
   language: 'Show the words of vox, and the state of its sources',
   memory: 'Store, list and remove notes that searches find',
   mesh: 'Run a control plane, join machines to it and manage them',

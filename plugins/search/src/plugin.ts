@@ -34,6 +34,14 @@ import {
 } from './operations/corpus-operations.ts'
 import { indexHandler, indexOperation, indexStateHandler, indexStateOperation } from './operations/index-operations.ts'
 import {
+  forgetKnowledge,
+  forgetKnowledgeHandler,
+  listKnowledge,
+  listKnowledgeHandler,
+  storeKnowledge,
+  storeKnowledgeHandler
+} from './operations/knowledge-operations.ts'
+import {
   forgetHandler,
   forgetMemory,
   listHandler,
@@ -57,6 +65,7 @@ import { clamp } from './score/scores.ts'
 import type { Settings } from './settings.ts'
 import { settings } from './settings.ts'
 import { recordFusion } from './store/fusion-metric.ts'
+import { Knowledge } from './store/knowledge.ts'
 import { Library } from './store/library.ts'
 import { Memories, type Memory } from './store/memories.ts'
 import { StoredVectors } from './store/vectors.ts'
@@ -86,7 +95,7 @@ export default definePlugin({
   operations: [
     ...[indexOperation, indexStateOperation, queryOperation, explainOperation, stateOperation, resultsOperation],
     ...[storeMemory, recallMemory, listMemories, forgetMemory, searchMemories],
-    ...[queryKnowledge, queryRepoText, queryRepoFile]
+    ...[storeKnowledge, listKnowledge, forgetKnowledge, queryKnowledge, queryRepoText, queryRepoFile]
   ],
   permissions: { fsRead: ['.'], childProcess: true, worker: true },
   activate(ctx, { database, admin, models, remote }) {
@@ -194,6 +203,10 @@ export default definePlugin({
     ctx.implement(recallMemory, recallHandler(memories))
     ctx.implement(listMemories, listHandler(memories))
     ctx.implement(forgetMemory, forgetHandler(memories, vectorOf, changed))
+    const knowledge = new Knowledge(library)
+    ctx.implement(storeKnowledge, storeKnowledgeHandler(knowledge, changed))
+    ctx.implement(listKnowledge, listKnowledgeHandler(knowledge))
+    ctx.implement(forgetKnowledge, forgetKnowledgeHandler(knowledge, changed))
     ctx.implement(searchMemories, corpusHandler(engine, 'memory'))
     ctx.implement(queryKnowledge, corpusHandler(engine, 'knowledge_graph'))
     const repo = { projectRoot, inventory, settings: config, bm25 }

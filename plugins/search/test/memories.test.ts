@@ -1,12 +1,15 @@
 import t from 'tap'
 import {
+  forgetKnowledge,
   forgetMemory,
+  listKnowledge,
   listMemories,
   queryKnowledge,
   queryRepoFile,
   queryRepoText,
   recallMemory,
   searchMemories,
+  storeKnowledge,
   storeMemory
 } from '#operations'
 import { Library, Memories, memoryScanTier, memoryTier, queryOperation } from '#root'
@@ -34,6 +37,23 @@ t.test('a stored note is found, replaced and removed', async t => {
   await t.rejects(kernel.call(recallMemory, { key: note.key }), { code: 'SRH_MEMORY_UNKNOWN' })
   await t.rejects(kernel.call(storeMemory, { key: 'a]b', body: 'x' }), { code: 'OPR_INPUT_INVALID' })
   t.same(await kernel.call(queryKnowledge, { query: 'zebra' }), { lines: [], hits: [] })
+})
+
+t.test('a node of the knowledge graph is stored, found, replaced, listed and removed with its edges', async t => {
+  const { kernel, store } = await openSearch(t)
+  const node = { id: 'lease', content: 'A claim on a task.' }
+  t.match(await kernel.call(storeKnowledge, node), { ...node, label: 'lease', node_type: 'concept' })
+  t.match(await kernel.call(queryKnowledge, { query: 'claim' }), { lines: ['[node:lease] lease — A claim on a task.'] })
+  await kernel.call(storeKnowledge, { ...node, content: 'Something else.', label: 'Lease' })
+  t.same((await kernel.call(queryKnowledge, { query: 'claim' })).hits, [])
+  t.match(await kernel.call(listKnowledge, { prefix: 'l' }), { nodes: [{ id: 'lease', label: 'Lease' }] })
+  t.same(await kernel.call(listKnowledge, { prefix: 'x' }), { nodes: [] })
+  // Ids of sources have a colon, so a stored node cannot replace one.
+  await t.rejects(kernel.call(storeKnowledge, { ...node, id: 'wiki:a' }), { code: 'OPR_INPUT_INVALID' })
+  await store.execute("INSERT INTO knowledge_edges (src_id, dst_id, relation) VALUES ('lease', 'task', 'claims')")
+  t.same(await kernel.call(forgetKnowledge, { id: 'lease' }), { removed: true })
+  t.same(await kernel.call(forgetKnowledge, { id: 'lease' }), { removed: false })
+  t.same((await store.query('SELECT COUNT(*) FROM knowledge_edges')).rows, [[0]])
 })
 
 t.test('the score of a note is BM25 x status x age, with the parameters of the settings', async t => {
