@@ -156,6 +156,8 @@ export interface LoadedModel {
   tokenize(text: string, options?: { readonly special?: boolean; readonly begin?: boolean }): number[]
   /** Returns the text of token ids; invalid UTF-8 becomes U+FFFD. */
   detokenize(tokens: readonly number[]): string
+  /** Returns the bytes of a token, which may be a part of a character; those of its name for a special token. */
+  tokenBytes(token: number): Uint8Array
   /**
    * Generates one sequence, yielding text as it appears. The last event is always `done`.
    *

@@ -82,6 +82,11 @@ export class OnnxModel implements LoadedModel {
     return this.#options.tokenizer.decode(tokens)
   }
 
+  tokenBytes(token: number): Uint8Array {
+    checkTokens([token], this.info.vocabularySize)
+    return this.#options.tokenizer.bytes(token)
+  }
+
   async *generate(request: GenerateRequest): AsyncGenerator<GenerateEvent, void, undefined> {
     this.#requireOpen()
     const { vocabularySize, contextLength } = this.info

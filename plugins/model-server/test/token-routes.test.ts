@@ -27,6 +27,25 @@ t.test('answers as vLLM does, which lm-evaluation-harness uses as a tokenizer', 
   })
 })
 
+t.test('returns the text of each token, or the bytes of a part of a character', async t => {
+  const { post } = await serve(t)
+  const ask = async (path: string, body: object) => (await post(path, { with_pieces: true, ...body })).json()
+  const tokens = [
+    { id: 97, piece: 'a' },
+    { id: 0xc3, piece: [0xc3] },
+    { id: 0xa9, piece: [0xa9] },
+    { id: 257, piece: '<|im_end|>' }
+  ]
+  t.same(await ask('/tokenize', { content: 'aé<|im_end|>' }), { tokens })
+  const text = 'aé<|im_end|>'
+  t.same(await ask('/detokenize', { tokens: tokens.map(({ id }) => id) }), { content: text, prompt: text, tokens })
+  t.same(await ask('/detokenize', { tokens: [97], with_pieces: false }), { content: 'a', prompt: 'a' })
+  t.match(await ask('/tokenize', { prompt: 'ab', return_token_strs: true }), {
+    tokens: [97, 98],
+    token_strs: ['a', 'b']
+  })
+})
+
 t.test('describes the model', async t => {
   const { url } = await serve(t, { slots: 3, chatTemplate: 'template', contextLength: 256, temperature: 0.5 })
   t.match(await (await fetch(`${url}/props`)).json(), {
@@ -46,7 +65,7 @@ t.test('requires the key, and refuses bad input', async t => {
     ['/tokenize', {}, /'content' must be a string, got nothing/],
     ['/tokenize', { content: 'x', prompt: 'x' }, /'content' and 'prompt' exclude each other/],
     ['/tokenize', { messages: [{ role: 'user', content: 'x' }] }, /'messages'/],
-    ['/tokenize', { content: 'x', with_pieces: true }, /'with_pieces': this server does not support it/],
+    ['/tokenize', { content: 'x', with_pieces: 1 }, /'with_pieces' must be true or false/],
     ['/tokenize', { content: 'x'.repeat(60_000) }, /tokens; the context holds 512/],
     ['/tokenize', { content: 'x'.repeat(600) }, /has 600 tokens; the context holds 512/],
     ['/detokenize', { tokens: 'x' }, /'tokens' must be a list/],

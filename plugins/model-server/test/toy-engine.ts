@@ -122,6 +122,10 @@ export class ToyModel implements LoadedModel {
     return detokenize(tokens)
   }
 
+  tokenBytes(token: number): Uint8Array {
+    return token < 256 ? Uint8Array.of(token) : Buffer.from(detokenize([token]))
+  }
+
   async logits(tokens: readonly number[]): Promise<Float32Array[]> {
     return tokens.map((_, at) => echoModel(tokens.slice(0, at + 1)).next([]))
   }

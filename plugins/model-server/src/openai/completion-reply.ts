@@ -18,7 +18,7 @@ export interface CompletionShape {
   readonly logprobs: boolean
 }
 
-/** What the choices of one prompt report of it. */
+/** Report of one prompt in its choices. */
 export interface PromptReport {
   /** Text to repeat before the answers; empty for none. */
   readonly echo: string

@@ -1,9 +1,11 @@
+import { isUtf8 } from 'node:buffer'
+import type { LoadedModel } from '@svc/contracts'
 import { t } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
 import { bodyReader, invalid } from '../body-reader.ts'
 import { contextExceeded, refuseHopelessLength } from '../prompt.ts'
 import { replySignal } from '../stream-reply.ts'
-import { emptyList, only, refuseUnsupported, type UnsupportedFields } from '../unsupported-fields.ts'
+import { emptyList, refuseUnsupported, type UnsupportedFields } from '../unsupported-fields.ts'
 import type { WireServices } from '../wire-services.ts'
 
 const open = { additionalProperties: true }
@@ -15,24 +17,28 @@ const readTokenizeBody = bodyReader(
       content: t.optional(t.string()),
       add_special: t.optional(t.boolean()),
       parse_special: t.optional(t.boolean()),
+      with_pieces: t.optional(t.boolean()),
       // vLLM
       prompt: t.optional(t.string()),
-      add_special_tokens: t.optional(t.boolean())
+      add_special_tokens: t.optional(t.boolean()),
+      return_token_strs: t.optional(t.boolean())
     },
     open
   )
 )
 
 const readDetokenizeBody = bodyReader(
-  t.object({ model: t.optional(t.string()), tokens: t.array(t.integer({ minimum: 0 })) }, open)
+  t.object(
+    {
+      model: t.optional(t.string()),
+      tokens: t.array(t.integer({ minimum: 0 })),
+      with_pieces: t.optional(t.boolean())
+    },
+    open
+  )
 )
 
-/** The engine reports the text of a token, but not the bytes of one that is a part of a character. */
-const UNSUPPORTED: UnsupportedFields = {
-  with_pieces: only(false),
-  messages: emptyList,
-  return_token_strs: only(false)
-}
+const UNSUPPORTED: UnsupportedFields = { messages: emptyList }
 
 /**
  * Adds `/tokenize` and `/detokenize` in the formats of llama.cpp and vLLM, `/props` of llama.cpp and `/tokenizer_info` of
@@ -51,11 +57,13 @@ export function tokenRoutes(scope: FastifyInstance, { models, version }: WireSer
     const tokens = model.tokenize(content, { special, begin })
     const { contextLength } = model.info
     if (tokens.length > contextLength) throw contextExceeded(tokens.length, contextLength)
-    return isVllm ? { count: tokens.length, max_model_len: contextLength, tokens } : { tokens }
+    if (!isVllm) return { tokens: body.with_pieces === true ? piecesOf(model, tokens) : tokens }
+    const texts = body.return_token_strs === true ? { token_strs: tokens.map(id => model.detokenize([id])) } : {}
+    return { count: tokens.length, max_model_len: contextLength, tokens, ...texts }
   })
 
   scope.post('/detokenize', async (request, reply) => {
-    const { tokens, model: name } = readDetokenizeBody(request.body)
+    const { tokens, model: name, with_pieces: withPieces = false } = readDetokenizeBody(request.body)
     const gone = replySignal(reply)
     const { served, weights } = await models.choose(name, gone)
     served.find(name)
@@ -68,7 +76,7 @@ export function tokenRoutes(scope: FastifyInstance, { models, version }: WireSer
     if (unknown !== undefined)
       throw invalid(`'tokens' contains ${unknown}, which is not a token of this model`, 'tokens')
     const text = model.detokenize(tokens)
-    return { content: text, prompt: text }
+    return { content: text, prompt: text, ...(withPieces ? { tokens: piecesOf(model, tokens) } : {}) }
   })
 
   scope.get('/tokenizer_info', async (_request, reply) => {
@@ -113,4 +121,12 @@ function readText({ content, prompt, ...body }: ReturnType<typeof readTokenizeBo
   if (content !== undefined) return { content, special, begin: body.add_special ?? false, isVllm: false }
   if (prompt === undefined) throw invalid(`'content' must be a string, got nothing`, 'content')
   return { content: prompt, special, begin: body.add_special_tokens ?? true, isVllm: true }
+}
+
+/** Returns each token with its text, or with its bytes if they are only a part of a character. */
+function piecesOf(model: LoadedModel, tokens: readonly number[]): readonly object[] {
+  return tokens.map(id => {
+    const bytes = model.tokenBytes(id)
+    return { id, piece: isUtf8(bytes) ? Buffer.from(bytes).toString('utf8') : [...bytes] }
+  })
 }
