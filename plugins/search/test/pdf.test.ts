@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import t from 'tap'
-import { indexProject } from './index-project.ts'
+import { PdfProcess } from '#indexing'
+import { indexProject, project } from './index-project.ts'
 import { deflatedTwice, pdfFile } from './pdf-files.ts'
 
 /** Makes the empty password wrong. */
@@ -87,4 +89,26 @@ t.test('an aborted run ends the process that reads a document', async t => {
   }
   await t.rejects(indexer.index({ full: false, signal: stop.signal }), { message: 'stopped' })
   t.match(await store.lastJob(), { status: 'cancelled' })
+})
+
+t.test('damaged documents are read or left out with a reason, and end no process', async t => {
+  const { root, write } = project(t)
+  const pdf = new PdfProcess()
+  t.teardown(() => pdf.close())
+  const whole = pdfFile(['Of the aardvark', 'Of the quokka'], { title: 'Manual' })
+  const reasons = new Set<string | null>(['malformed', 'no_text', 'encrypted', 'too_many_pages', 'too_much_text', null])
+  const damage = fc.record({
+    cut: fc.integer({ min: 1, max: whole.length }),
+    bytes: fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 8 })
+  })
+  const check = async ({ cut, bytes }: { cut: number; bytes: [number, number][] }): Promise<void> => {
+    const damaged = Buffer.from(whole.subarray(0, cut))
+    for (const [at, value] of bytes) if (at < cut) damaged[at] = value
+    write({ 'a.pdf': damaged })
+    const request = { root, path: 'a.pdf', knownHash: null, maxBytes: 100_000, maxPages: 50, stepMs: 30_000 }
+    const { state, reason, chunks } = await pdf.read(request, new AbortController().signal)
+    if (!reasons.has(reason)) throw new Error(`${reason}`)
+    if ((state === 'read') !== chunks.length > 0) throw new Error(`${state} with ${chunks.length} chunks`)
+  }
+  await fc.assert(fc.asyncProperty(damage, check), { numRuns: 60 })
 })
