@@ -25,6 +25,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   quantisation: ['--rounds', '1', '--threads', '1', '--no-long'],
   'quantisation-quality': ['--rows', '2'],
   adapters: ['--rounds', '1'],
+  'prompt-groups': ['--rounds', '1', '--quantization', 'none'],
   clients: ['--rounds', '1', '--threads', '1'],
   serving: ['--rounds', '1'],
   hybrid: ['--rounds', '1'],

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { DecoderSession, DecoderVariant, VariantFamily } from '../decoder-session.ts'
+import { inferenceErrors } from '../errors.ts'
 import { RANK_MASK } from '../onnx/linear.ts'
 import type { NativeRuntime } from '../ort/native-runtime.ts'
 import type { HostTensor, OrtSession, Tensor } from '../ort/runtime.ts'
@@ -73,6 +74,7 @@ export class AdapterStack implements VariantFamily {
     this.#options = options
   }
 
+  /** Throws `INF_OUT_OF_MEMORY`; the adapters can still be used. */
   async mix(weights: readonly unknown[]): Promise<DecoderVariant> {
     const owners = weights.map(each => this.#options.memberOf(each))
     const needed = new Set(owners.filter(owner => owner !== undefined && owner.factors.rank > 0) as StackMember[])
@@ -145,10 +147,10 @@ export class AdapterStack implements VariantFamily {
         copied = 0
         await turn()
       }
-    } catch (error) {
+    } catch (cause) {
       // Each factor is either in its old or in its new place, so its adapter can still be used without others.
       this.#members.clear()
-      throw error
+      throw outOfMemory(members, cause)
     } finally {
       for (const { weights, factors } of members) {
         decoder.addVariant(weights, { session, inputs: factors.inputs, family: this })
@@ -205,4 +207,13 @@ export class AdapterStack implements VariantFamily {
     this.#options.decoder.forget(variant)
     for (const tensor of [mask, ...views]) tensor.release()
   }
+}
+
+function outOfMemory(members: readonly StackMember[], cause: unknown) {
+  const bytes = members.reduce((sum, { factors }) => sum + factors.bytes, 0)
+  return inferenceErrors.create(
+    'INF_OUT_OF_MEMORY',
+    `Not enough memory to join the factors of ${members.length} adapters, which need ${bytes} bytes`,
+    { cause, data: { bytes, adapters: members.length }, hint: 'Remove adapters that are not needed.' }
+  )
 }

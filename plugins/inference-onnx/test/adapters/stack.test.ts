@@ -148,3 +148,32 @@ t.test('adapters of linear attention share runs with the base model', async t =>
     t.same(together[i]?.tokens, (await generate(model, request)).tokens)
   }
 })
+
+t.test('adapters that do not fit into memory together fail only the sequences of that run', async t => {
+  const model = await load(t, 3)
+  const request = { tokens: [9, 8, 7], maxTokens: 8, ignoreEos: true, sampling: { temperature: 0 } }
+  const all = () =>
+    Promise.allSettled(['base', 'patterns', 'wide'].map(name => generate(model, { ...request, ...adapterOf(name) })))
+  const alone = []
+  for (const name of ['base', 'patterns', 'wide']) alone.push(await generate(model, { ...request, ...adapterOf(name) }))
+  const { ArrayBuffer: Real } = globalThis
+  let refused = 0
+  globalThis.ArrayBuffer = class extends Real {
+    constructor(size: number) {
+      // Less than the largest factor of the three, and more than anything else that a run allocates.
+      if (size > 15_000) {
+        refused++
+        throw new RangeError('Array buffer allocation failed')
+      }
+      super(size)
+    }
+  } as ArrayBufferConstructor
+  const failed = await all().finally(() => {
+    globalThis.ArrayBuffer = Real
+  })
+  t.ok(refused > 0)
+  for (const result of failed.slice(1)) t.match(result, { status: 'rejected', reason: { code: 'INF_OUT_OF_MEMORY' } })
+  const after = await all()
+  for (const [i, result] of after.entries())
+    t.match(result, { status: 'fulfilled', value: { tokens: alone[i]?.tokens } })
+})
