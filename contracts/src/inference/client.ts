@@ -73,6 +73,8 @@ export interface RemoteModel {
   /** Number of parameters in the server's notation, for example `3.2M`. */
   readonly parameters: string | null
   readonly quantization: string | null
+  /** Result of the model in place of text; null or absent for text, or if the server does not report it. */
+  readonly kind?: 'embedding' | 'reranker' | null
 }
 
 /** A model in the memory of its server. */

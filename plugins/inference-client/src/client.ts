@@ -18,6 +18,7 @@ import {
   isOffered,
   NO_MODEL,
   NO_MODEL_HOOKS,
+  textModelNames,
   unlessChosen,
   WireFailure
 } from '@svc/contracts'
@@ -147,7 +148,7 @@ export class ModelServerClient implements InferenceClient {
   async check({ model = this.model, signal }: { model?: string; signal?: AbortSignal } = {}): Promise<ModelCheck> {
     try {
       this.#connector.forget()
-      const offered = (await this.#connector.models(signal)).map(({ name }) => name)
+      const offered = textModelNames(await this.#connector.models(signal))
       const { endpoint } = await this.#connector.connect(signal)
       const requested = unlessChosen(model, offered)
       const problem = isOffered(requested, offered) ? null : mismatch(requested, offered, endpoint, this.model)
@@ -237,7 +238,7 @@ export class ModelServerClient implements InferenceClient {
 
   /** Returns the model to request. Throws only if a fresh model list lacks it: the cached list may be outdated. */
   async #requireModel(model: string, endpoint: InferenceEndpoint, signal: AbortSignal): Promise<string> {
-    const names = async () => (await this.#connector.models(signal)).map(({ name }) => name)
+    const names = async () => textModelNames(await this.#connector.models(signal))
     const known = await names()
     if (isOffered(unlessChosen(model, known), known)) return unlessChosen(model, known)
     this.#connector.forget()

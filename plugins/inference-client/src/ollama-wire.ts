@@ -154,7 +154,13 @@ function runningModel(model: ModelResponse): RunningModel {
   }
 }
 
-function remoteModel({ name, size, modified_at, digest, details }: ModelResponse): RemoteModel {
+/** Returns what a model computes in place of text. Ollama itself reports capabilities only for a single model. */
+function kindOf(capabilities: unknown): 'embedding' | 'reranker' | null {
+  if (!Array.isArray(capabilities) || capabilities.includes('completion')) return null
+  return (['embedding', 'reranker'] as const).find(each => capabilities.includes(each)) ?? null
+}
+
+function remoteModel({ name, size, modified_at, digest, details, ...others }: ModelResponse): RemoteModel {
   const text = (value: string | undefined): string | null => value || null
   return {
     name,
@@ -163,7 +169,8 @@ function remoteModel({ name, size, modified_at, digest, details }: ModelResponse
     digest: text(digest),
     family: text(details?.family),
     parameters: text(details?.parameter_size),
-    quantization: text(details?.quantization_level)
+    quantization: text(details?.quantization_level),
+    kind: kindOf((others as { readonly capabilities?: unknown }).capabilities)
   }
 }
 

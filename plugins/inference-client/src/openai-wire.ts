@@ -22,16 +22,17 @@ export class OpenAiWire implements Wire {
 
   async models(signal: AbortSignal): Promise<readonly RemoteModel[]> {
     const response = await this.#fetch('/v1/models', { signal })
-    const { data } = (await response.json()) as { data?: { id: string; created?: number }[] }
+    const { data } = (await response.json()) as { data?: { id: string; created?: number; kind?: unknown }[] }
     if (!Array.isArray(data)) throw new WireFailure(502, 'the response to GET /v1/models contains no list')
-    return data.map(({ id, created }) => ({
+    return data.map(({ id, created, kind }) => ({
       name: id,
       sizeBytes: null,
       modifiedAt: created === undefined ? null : new Date(created * 1000).toISOString(),
       digest: null,
       family: null,
       parameters: null,
-      quantization: null
+      quantization: null,
+      kind: kind === 'embedding' || kind === 'reranker' ? kind : null
     }))
   }
 

@@ -1,5 +1,5 @@
 import type { ChatImage, InferenceClient, RemoteModel, RunningModel } from '@svc/contracts'
-import { imageOf, inferenceErrors, isOffered, MAX_IMAGES, unlessChosen } from '@svc/contracts'
+import { imageOf, inferenceErrors, isOffered, MAX_IMAGES, textModelNames, unlessChosen } from '@svc/contracts'
 import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
 
 const {
@@ -28,7 +28,12 @@ const remoteModel = t.object({
   digest: t.nullable(t.string()),
   family: t.nullable(t.string()),
   parameters: t.nullable(t.string()),
-  quantization: t.nullable(t.string())
+  quantization: t.nullable(t.string()),
+  kind: t.nullable(
+    t.enum(['embedding', 'reranker'], {
+      description: 'What it computes; null for text, or if the server does not say.'
+    })
+  )
 })
 
 export const listModels = defineOperation({
@@ -48,7 +53,7 @@ export const listModels = defineOperation({
     rpc: true,
     cli: {
       command: 'model list',
-      view: { rows: 'models', columns: ['name', 'parameters', 'quantization', 'size_bytes', 'modified_at'] }
+      view: { rows: 'models', columns: ['name', 'kind', 'parameters', 'quantization', 'size_bytes', 'modified_at'] }
     }
   }
 })
@@ -187,8 +192,7 @@ export function runningHandler(client: InferenceClient): Handler<typeof listRunn
 export function showHandler(client: InferenceClient): Handler<typeof showModel> {
   return async ({ model }, call) => {
     const models = await client.models(call.signal)
-    const names = models.map(({ name }) => name)
-    const wanted = unlessChosen(model ?? client.model, names)
+    const wanted = unlessChosen(model ?? client.model, textModelNames(models))
     const found = models.find(({ name }) => isOffered(wanted, [name]))
     if (found !== undefined) return { endpoint: { ...(await client.endpoint(call.signal)) }, model: shown(found) }
     const { problem, offered } = await client.check({ model: wanted, signal: call.signal })
@@ -264,7 +268,8 @@ function shown(model: RemoteModel) {
     digest: model.digest,
     family: model.family,
     parameters: model.parameters,
-    quantization: model.quantization
+    quantization: model.quantization,
+    kind: model.kind ?? null
   }
 }
 

@@ -14,6 +14,8 @@ type Answer = (body: Record<string, unknown>, response: ServerResponse) => void 
 export interface FakeOptions {
   readonly api?: 'ollama' | 'openai'
   models?: readonly string[]
+  /** Further entries of both lists. */
+  others?: readonly object[]
   readonly key?: string
   /** Rows of `/api/ps`; if undefined, the route does not exist. */
   readonly running?: readonly object[]
@@ -45,9 +47,10 @@ export async function fakeServer(t: Test, options: FakeOptions = {}): Promise<Fa
     seen.push({ path, authorization, body })
     if (key !== undefined && authorization !== `Bearer ${key}`) return refuse(response, 401, 'who are you?')
     const models = options.models ?? ['toy']
+    const { others = [] } = options
     const answers: Record<string, Record<string, Answer>> = {
       ollama: {
-        '/api/tags': (_, to) => void to.end(JSON.stringify({ models: models.map(tag) })),
+        '/api/tags': (_, to) => void to.end(JSON.stringify({ models: [...models.map(tag), ...others] })),
         '/api/chat': options.chat ?? ollamaChat,
         '/api/generate': ollamaGenerate,
         ...(show === undefined
@@ -56,7 +59,8 @@ export async function fakeServer(t: Test, options: FakeOptions = {}): Promise<Fa
         ...(running === undefined ? {} : { '/api/ps': (_, to) => void to.end(JSON.stringify({ models: running })) })
       },
       openai: {
-        '/v1/models': (_, to) => void to.end(JSON.stringify({ object: 'list', data: models.map(id => ({ id })) })),
+        '/v1/models': (_, to) =>
+          void to.end(JSON.stringify({ object: 'list', data: [...models.map(id => ({ id })), ...others] })),
         '/v1/chat/completions': options.chat ?? openaiChat,
         '/v1/completions': openaiCompletion,
         ...(tags === undefined ? {} : { '/api/tags': (_, to) => void to.end(JSON.stringify(tags)) })

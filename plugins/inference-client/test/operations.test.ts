@@ -135,3 +135,22 @@ t.test("shows the server's only model if no name is passed", async t => {
   const refused = (await open(t, several.url))('model')
   await t.rejects(refused, { code: 'ICL_MODEL_UNKNOWN', message: /INFER_MODEL is not set, but .* offers "a.*", "b.*"/ })
 })
+
+t.test('an embedding model is listed with its kind, but is not chosen for text', async t => {
+  for (const [api, entry] of [
+    ['ollama', { name: 'minilm', capabilities: ['embedding'] }],
+    ['openai', { id: 'minilm', kind: 'embedding' }]
+  ] as const) {
+    const { url } = await fakeServer(t, { api, others: [entry] })
+    const call = await open(t, url)
+    t.match(await call('models'), {
+      models: [
+        { name: /^toy/, kind: null },
+        { name: 'minilm', kind: 'embedding' }
+      ]
+    })
+    t.match(await call('model'), { model: { name: /^toy/ } })
+    t.match(await call('model', { model: 'minilm' }), { model: { kind: 'embedding' } })
+    t.match(await call('check', { model: 'minilm' }), { healthy: false })
+  }
+})

@@ -1,10 +1,11 @@
-import type {
-  ChatTool,
-  InferenceChatEvent,
-  InferenceChatRequest,
-  InferenceClient,
-  ModelHooks,
-  SamplingOptions
+import {
+  type ChatTool,
+  type InferenceChatEvent,
+  type InferenceChatRequest,
+  type InferenceClient,
+  type ModelHooks,
+  type SamplingOptions,
+  textModelNames
 } from '@svc/contracts'
 import {
   defined,
@@ -183,7 +184,7 @@ export function listChoices(
     try {
       const endpoint = await available.endpoint(call.signal)
       if (reaches(new URL(endpoint.url), listening)) return { models: names }
-      const others = (await available.models(call.signal)).map(({ name: model }) => {
+      const others = textModelNames(await available.models(call.signal)).map(model => {
         return { model, server: 'project' as const, url: endpoint.url, api: endpoint.api }
       })
       return { models: [...names, ...others] }

@@ -37,6 +37,25 @@ const table: View = {
   empty: 'The models of this server appear here. Download one with: svc model pull NAME'
 }
 
+const embedders: View = {
+  kind: 'table',
+  operation: 'model.embedders',
+  rows: 'models',
+  key: 'name',
+  columns: [
+    { field: 'name', title: 'Model' },
+    { field: 'kind', title: 'Kind' },
+    { field: 'status', title: 'Status', format: 'state' },
+    { field: 'detail', title: 'Details' },
+    { field: 'family', title: 'Family' },
+    { field: 'dimensions', title: 'Dimensions', format: 'number' },
+    { field: 'context', title: 'Context', format: 'tokens' },
+    { field: 'size_bytes', title: 'Weights', format: 'bytes' },
+    { field: 'requests', title: 'Requests', format: 'number' }
+  ],
+  empty: 'No embedding model and no reranker. Set plugins.model-server.embedding_model or reranker_model to a folder.'
+}
+
 const models: DashboardPage = {
   path: 'model-server/models',
   title: 'Models',
@@ -44,7 +63,14 @@ const models: DashboardPage = {
   icon: 'brain',
   section: 'build',
   order: 20,
-  view: table
+  view: {
+    kind: 'tabs',
+    items: [
+      { title: 'Text', view: table },
+      { title: 'Embeddings and rerankers', view: embedders },
+      { title: 'Compare texts', view: { kind: 'form', operation: 'model.similarity', submit: 'Compare' } }
+    ]
+  }
 }
 
 const model: DashboardPage = {

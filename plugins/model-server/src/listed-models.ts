@@ -1,6 +1,7 @@
 import { type ModelFiles, readModelFiles } from './catalogue/model-files.ts'
+import type { ServedEmbedder } from './embeddings/served.ts'
 import { type ServedModel, type ServedVariant, variantDigest } from './served-model.ts'
-import type { ModelChoices } from './wire-services.ts'
+import type { ModelChoices, WireServices } from './wire-services.ts'
 
 /** Model in the lists of the APIs. Properties that only a load reveals are undefined before the first one. */
 export interface ListedModel {
@@ -18,17 +19,26 @@ export interface ListedModel {
   readonly parameters?: number
   /** Precision of the weights, such as `Q4_0`. */
   readonly precision?: string
+  /** Result of the model in place of text; undefined for text. */
+  readonly kind?: 'embedding' | 'reranker'
+  /** Numbers of a vector. */
+  readonly dimensions?: number
 }
 
 /**
- * Returns all models and their adapters. A model whose files cannot be read is left out. If the primary model is the only
- * one, throws its state until it was loaded once: `MSV_MODEL_LOADING` or `MSV_MODEL_FAILED`.
+ * Returns all models and their adapters, then the embedding model and the reranker. A model whose files cannot be read is
+ * left out. If the primary model is the only one, throws its state until it was loaded once: `MSV_MODEL_LOADING` or
+ * `MSV_MODEL_FAILED`.
  */
-export async function listModels(models: Pick<ModelChoices, 'slots'>): Promise<readonly ListedModel[]> {
-  const slots = await models.slots()
+export async function listModels(
+  services: Pick<WireServices, 'embedder' | 'reranker'> & { readonly models: Pick<ModelChoices, 'slots'> }
+): Promise<readonly ListedModel[]> {
+  const slots = await services.models.slots()
+  const embedders = await listEmbedders(services)
   const [primary, ...others] = slots.map(({ served }) => served)
-  if (primary !== undefined && others.length === 0) return primary.variants().map(listedVariant)
-  return (await Promise.all(slots.map(({ served }) => listedVariants(served)))).flat()
+  if (primary !== undefined && others.length + embedders.length === 0) return primary.variants().map(listedVariant)
+  const listed = await Promise.all(slots.map(({ served }) => listedVariants(served)))
+  return [...listed.flat(), ...embedders]
 }
 
 /**
@@ -50,6 +60,39 @@ async function listedVariants(served: ServedModel): Promise<readonly ListedModel
   if (served.known !== undefined) return served.variants().map(listedVariant)
   const files = await readModelFiles(served.directory).catch(() => null)
   return files === null ? [] : [listedFiles(served, files)]
+}
+
+/** Returns the embedding model and the reranker. One whose files cannot be read is left out. */
+async function listEmbedders(embedders: Pick<WireServices, 'embedder' | 'reranker'>): Promise<readonly ListedModel[]> {
+  const served = [embedders.embedder, embedders.reranker].flatMap(each => each ?? [])
+  const listed = await Promise.all(served.map(each => describeEmbedder(each).catch(() => null)))
+  return listed.flatMap(each => each ?? [])
+}
+
+/** Returns the configured embedding model or reranker of a name; null if neither has it. */
+export function embedderOf(
+  { embedder, reranker }: Pick<WireServices, 'embedder' | 'reranker'>,
+  name: string
+): ServedEmbedder | null {
+  return [embedder, reranker].find(each => each?.isNamed(name)) ?? null
+}
+
+/** Describes an embedding model or a reranker. Throws `MSV_RUN_DIRECTORY` if its files cannot be read. */
+export async function describeEmbedder({ name, kind, directory, known }: ServedEmbedder): Promise<ListedModel> {
+  const { modifiedAt, sizeBytes, digest, format, family } = await readModelFiles(directory)
+  const files = { name, parent: null, modifiedAt, format, kind }
+  if (known === undefined) return { ...files, sizeBytes, digest, family }
+  const { contextLength, parameters } = known
+  return {
+    ...files,
+    // Weights in a folder inside count only once they were read.
+    sizeBytes: sizeBytes === 0 ? known.sizeBytes : sizeBytes,
+    digest,
+    family: known.family,
+    contextLength,
+    parameters,
+    ...(kind === 'embedding' ? { dimensions: known.dimensions } : {})
+  }
 }
 
 function listedFiles(

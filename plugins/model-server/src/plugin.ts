@@ -48,6 +48,7 @@ import { Completions } from './completions.ts'
 import { contributeConsole } from './console.ts'
 import { readDefaults } from './defaults/read-defaults.ts'
 import { configuredEmbedders } from './embeddings/configured.ts'
+import { compareTexts, listEmbedderStates, modelEmbedders, modelSimilarity } from './embeddings/operations.ts'
 import { Grammars } from './grammars.ts'
 import { loadModel, modelLoad, modelUnload, unloadModel } from './load-operations.ts'
 import { defaultMemoryLimit, MemoryBudget } from './memory-budget.ts'
@@ -114,7 +115,9 @@ export default definePlugin({
     adaptersRemove,
     ...catalogueOperations,
     modelPull,
-    modelRun
+    modelRun,
+    modelEmbedders,
+    modelSimilarity
   ],
   commands: [serveCommand],
   async activate(ctx, { engine, client, embeddings, http, kernel, admin, spans, recorder, database }) {
@@ -184,7 +187,7 @@ export default definePlugin({
     const otherPaths = [embedding_model, reranker_model].flatMap(path => path ?? [])
     const absolute = otherPaths.map(path => resolve(ctx.projectRoot, path))
     const store = new LocalStore(models, catalogue, puller, absolute)
-    const embedders = configuredEmbedders(ctx, embeddings, asked => models.has(asked))
+    const embedders = configuredEmbedders(ctx, embeddings, asked => models.has(asked), modelsChanged)
     const grammars = new Grammars(() => ctx.config.grammar)
     const address = () => http?.available?.addresses.find(({ listener }) => listener === LISTENER)
     const listening: Listening = {
@@ -280,6 +283,8 @@ export default definePlugin({
     implementCatalogue(ctx, { models, catalogue, store, projectRoot: ctx.projectRoot })
     ctx.implement(modelPull, pullModel(store))
     ctx.implement(modelRun, runModel(models, grammars, hooks))
+    ctx.implement(modelEmbedders, listEmbedderStates(embedders))
+    ctx.implement(modelSimilarity, compareTexts(embedders))
     contributeConsole(ctx)
     ctx.command(serveCommand.command, runServeCommand(ctx.packageRoot))
   }

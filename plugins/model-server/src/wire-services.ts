@@ -40,6 +40,8 @@ export interface ChosenModel extends ModelChoice {
 export interface ModelChoices {
   /** The model that requests without a name use. */
   readonly primary: ModelChoice
+  /** True for the name of a model, known without opening it. */
+  has(name: string): boolean
   /** Returns all models, the primary one first. */
   slots(): Promise<readonly ModelChoice[]>
   /** Returns the model that a request names, without loading it. Throws `MSV_MODEL_UNKNOWN`. */

@@ -6,6 +6,7 @@ import { clientsOf, connect, refusal } from './clients.ts'
 import { openServer } from './open-server.ts'
 
 const FIXTURES = fileURLToPath(new URL('../../inference-onnx/test/fixtures/embeddings/', import.meta.url))
+const BUNDLED = fileURLToPath(new URL('../models/vox-tiny', import.meta.url))
 const TOLERANCE = 1e-4
 const MAX_INPUTS = 2_048
 
@@ -179,4 +180,83 @@ t.test('a folder that cannot be loaded fails requests until it is repaired', asy
 t.test('a reranker is no embedding model', async t => {
   const { json } = await openServer(t, [engine], { embedding_model: `${FIXTURES}bert-reranker` })
   t.match(await json('/v1/embeddings', { input: 'a' }), { status: 503, body: { error: { message: /kind reranker/ } } })
+})
+
+t.test('the lists of both APIs name the embedding model and the reranker, with what they compute', async t => {
+  const { json, ready, kernel } = await openServer(t, [engine], {
+    model: BUNDLED,
+    embedding_model: `${FIXTURES}nomic`,
+    reranker_model: `${FIXTURES}modernbert-reranker`
+  })
+  await ready()
+  const before = (await json('/v1/models')).body.data as Record<string, unknown>[]
+  t.match(before.slice(1), [
+    { id: 'nomic', object: 'model', kind: 'embedding' },
+    { id: 'modernbert-reranker', kind: 'reranker' }
+  ])
+  t.notOk('kind' in (before[0] as object), 'the chat model has no kind')
+  const tags = (await json('/api/tags')).body.models as Record<string, any>[]
+  t.match(tags.slice(1), [
+    { name: 'nomic', capabilities: ['embedding'], details: { family: 'nomic_bert', format: 'safetensors' } },
+    { name: 'modernbert-reranker', capabilities: ['reranker'] }
+  ])
+  t.match((await kernel.callById('model.embedders', {})) as object, {
+    models: [
+      { name: 'nomic', kind: 'embedding', status: 'idle', family: 'nomic_bert', requests: 0 },
+      { name: 'modernbert-reranker', kind: 'reranker', status: 'idle' }
+    ]
+  })
+  const shown = (await json('/api/show', { model: 'nomic:latest' })).body
+  t.match(shown, {
+    capabilities: ['embedding'],
+    model_info: {
+      'general.architecture': 'nomic_bert',
+      'nomic_bert.embedding_length': 32,
+      'nomic_bert.context_length': 64
+    }
+  })
+  t.same((await json('/api/show', { model: 'modernbert-reranker' })).body.capabilities, ['reranker'])
+  t.match((await json('/v1/models/nomic')).body, { id: 'nomic', kind: 'embedding', dimensions: 32, max_model_len: 64 })
+  t.match((await kernel.callById('model.embedders', {})) as object, {
+    models: [
+      { status: 'ready', dimensions: 32, context: 64, device: 'cpu', requests: 1 },
+      { status: 'ready', context: 64, requests: 1 }
+    ]
+  })
+})
+
+t.test('texts are compared by the vectors and by the reranker, the most relevant first', async t => {
+  const { pairs, scores } = references['bert-reranker'] as Reference
+  const { kernel } = await openServer(t, [engine], {
+    embedding_model: `${FIXTURES}bert`,
+    reranker_model: `${FIXTURES}bert-reranker`,
+    embedding_quantization: 'none'
+  })
+  const [asked] = pairs[0] as readonly [string, string]
+  const compared = pairs.slice(0, 3).map(([, document]) => document)
+  const { results } = (await kernel.callById('model.similarity', { query: asked, texts: compared })) as {
+    results: { text: string; similarity: number; relevance: number }[]
+  }
+  const relevance = results.map(each => each.relevance)
+  t.same(
+    relevance,
+    relevance.toSorted((a, b) => b - a)
+  )
+  for (const each of results) {
+    const index = compared.indexOf(each.text)
+    t.ok(Math.abs(each.relevance - (scores[index] as number)) < TOLERANCE, each.text)
+    t.ok(Math.abs(each.similarity) <= 1)
+  }
+  const { kernel: without } = await openServer(t, [engine], {})
+  await t.rejects(without.callById('model.similarity', { query: 'a', texts: ['b'] }), { code: 'MSV_EMBEDDINGS' })
+})
+
+t.test('a quantisation that the folder does not allow fails requests, and says so', async t => {
+  const { json } = await openServer(t, [engine], {
+    embedding_model: `${FIXTURES}static`,
+    embedding_quantization: 'q8'
+  })
+  const { status, body } = await json('/v1/embeddings', { input: 'a' })
+  t.equal(status, 503)
+  t.match(body.error.message, /cannot be quantised/)
 })

@@ -52,6 +52,7 @@ const NO_STORE: WireServices['store'] = {
 function onlyModel(primary: ModelChoice): ModelChoices {
   return {
     primary,
+    has: name => primary.served.has(name),
     slots: async () => [primary],
     slot: async () => primary,
     choose: async () => ({ ...primary, loadNs: 0 })

@@ -1,4 +1,4 @@
-import type { LocalLane } from '@svc/contracts'
+import { type LocalLane, textModelNames } from '@svc/contracts'
 import { withTimeout } from '@svc/plugin-sdk'
 
 /** Validity of a result, and time limit of the request. */
@@ -22,7 +22,7 @@ export class LocalProber {
     let result = ABSENT
     try {
       const models = await withTimeout(TIMEOUT_MS, stop => local.models(stop), { signal })
-      result = { isReachable: true, offered: models.map(({ name }) => name) }
+      result = { isReachable: true, offered: textModelNames(models) }
     } catch {
       signal?.throwIfAborted()
     }

@@ -10,7 +10,8 @@ import {
   type TaskProcessor,
   type TaskView,
   type TaskWork,
-  taskLabel
+  taskLabel,
+  textModelNames
 } from '@svc/contracts'
 import { isSvcError, LinkedSignal, type Logger } from '@svc/plugin-sdk'
 import { delay } from '../abortable.ts'
@@ -104,7 +105,7 @@ export class AiProcessor implements TaskProcessor {
     const client = url === null ? defaultClient : defaultClient.at(url, 'orchestrator.inference_base_url')
     const endpoint = await this.#endpoint(client, task, work.signal)
     const economical = policy.cost_preference === 'economy' && settings().prices.length > 0
-    const offered = economical ? (await client.models(work.signal)).map(({ name }) => name) : []
+    const offered = economical ? textModelNames(await client.models(work.signal)) : []
     const model = chooseModel(task, { settings: settings(), policy, offered, defaultModel: client.model })
     return new TaskModel({ client, endpoint, model, orchestrator, settings: settings(), log }, task, work)
   }

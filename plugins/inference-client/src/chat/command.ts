@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { type InferenceClient, isOffered, MAX_IMAGES } from '@svc/contracts'
+import { type InferenceClient, isOffered, MAX_IMAGES, textModelNames } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
 import { Conversation, type ConversationOptions, describeSpeed, type Turn } from './conversation.ts'
 import { readImage } from './image-files.ts'
@@ -100,7 +100,7 @@ function finishOne(turn: Turn, model: string, io: CommandIo): void {
 async function modelFor(client: InferenceClient, requested: string | undefined, io: CommandIo): Promise<string> {
   const chosen = requested ?? client.target().model
   if (chosen !== null) return chosen
-  const offered = (await client.models(io.signal)).map(({ name }) => name)
+  const offered = textModelNames(await client.models(io.signal))
   return isOffered(client.model, offered) ? client.model : (offered[0] ?? client.model)
 }
 

@@ -9,13 +9,14 @@ import { ServedEmbedder, type ServedEmbedderOptions } from './served.ts'
 type Context = Pick<PluginContext<Settings>, 'config' | 'projectRoot' | 'log' | 'effect'>
 
 /**
- * Returns the embedding model and the reranker of the settings; they are closed with the plugin. `generates`: see
- * {@link ServedEmbedderOptions}.
+ * Returns the embedding model and the reranker of the settings; they are closed with the plugin. `generates`,
+ * `onChange`: see {@link ServedEmbedderOptions}.
  */
 export function configuredEmbedders(
   ctx: Context,
   embeddings: InferenceEmbeddings | undefined,
-  generates: ServedEmbedderOptions['generates']
+  generates: ServedEmbedderOptions['generates'],
+  onChange: () => void
 ): { readonly embedder: ServedEmbedder | null; readonly reranker: ServedEmbedder | null } {
   const { embedding_quantization: quantization } = ctx.config
   const load: ServedEmbedderOptions['load'] = async directory => {
@@ -37,7 +38,8 @@ export function configuredEmbedders(
       log: ctx.log,
       generates,
       load,
-      limits
+      limits,
+      onChange
     })
     ctx.effect(kind, () => embedder.close())
     return embedder

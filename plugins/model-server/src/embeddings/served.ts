@@ -1,4 +1,4 @@
-import type { LoadedEmbedder } from '@svc/contracts'
+import type { EmbedderInfo, LoadedEmbedder } from '@svc/contracts'
 import { errorMessage, isSvcError, type Logger, MAX_TIMER_MS, raceAbort } from '@svc/plugin-sdk'
 import { invalid } from '../body-reader.ts'
 import { errors } from '../errors.ts'
@@ -24,13 +24,24 @@ export interface ServedEmbedderOptions {
   /** Returns true for the name of a model of this server that generates text. */
   generates(name: string): boolean
   load(directory: string): Promise<LoadedEmbedder>
+  /** Called if the state or the number of requests has changed. */
+  onChange?(): void
   limits(): EmbedderLimits
 }
+
+/** State of an embedding model or a reranker. */
+export type EmbedderStatus = 'idle' | 'loading' | 'ready' | 'unloaded' | 'failed'
 
 /** Embedding model or reranker of this server. The first request loads it; it is unloaded after an idle time. */
 export class ServedEmbedder {
   readonly name: string
+  readonly kind: EmbedderInfo['kind']
+  readonly directory: string
   readonly #options: ServedEmbedderOptions
+  #status: EmbedderStatus = 'idle'
+  #detail = 'the first request loads it'
+  #known: EmbedderInfo | undefined
+  #begun = 0
   #loaded: Promise<LoadedEmbedder> | undefined
   #requests = 0
   /** Idle time that a request has set; it applies until the model is unloaded. */
@@ -40,7 +51,33 @@ export class ServedEmbedder {
 
   constructor(options: ServedEmbedderOptions) {
     this.name = options.name
+    this.kind = options.kind === 'reranker' ? 'reranker' : 'embedding'
+    this.directory = options.directory
     this.#options = options
+  }
+
+  get status(): EmbedderStatus {
+    return this.#status
+  }
+
+  /** State in one sentence. */
+  get detail(): string {
+    return this.#detail
+  }
+
+  /** Properties since the first load; they stay after an unload. */
+  get known(): EmbedderInfo | undefined {
+    return this.#known
+  }
+
+  /** Requests since the start of the process. */
+  get requests(): number {
+    return this.#begun
+  }
+
+  /** True for the name of this model. */
+  isNamed(name: string): boolean {
+    return name === this.name || name === `${this.name}:latest`
   }
 
   /**
@@ -49,7 +86,7 @@ export class ServedEmbedder {
    */
   check(requested: string | undefined): void {
     const { name } = this
-    if (requested === undefined || requested === '' || requested === name || requested === `${name}:latest`) return
+    if (requested === undefined || requested === '' || this.isNamed(requested)) return
     const { kind, generates } = this.#options
     if (generates(requested)) {
       throw invalid(`model ${shownName(requested)} generates text; the ${kind} of this server is '${name}'`, 'model')
@@ -74,6 +111,7 @@ export class ServedEmbedder {
       throw errors.create('MSV_BUSY', `the ${this.#options.kind} is busy: ${requests} requests are in progress`)
     }
     this.#requests++
+    this.#begun++
     clearTimeout(this.#timer)
     this.#requestedMs = keepMs ?? this.#requestedMs
     const abort = new RequestAbort(gone, timeoutMs, performance.now())
@@ -87,6 +125,7 @@ export class ServedEmbedder {
       abort.close()
       this.#requests--
       if (this.#requests === 0) this.#startIdleTime()
+      this.#options.onChange?.()
     }
   }
 
@@ -111,16 +150,20 @@ export class ServedEmbedder {
 
   async #open(): Promise<LoadedEmbedder> {
     const { kind, name, directory, load, log } = this.#options
-    const wanted = kind === 'reranker' ? 'reranker' : 'embedding'
+    const wanted = this.kind
+    this.#enter('loading', `loading ${directory}`)
     try {
       const model = await load(directory)
       if (model.info.kind === wanted) {
         const { family, parameters, device } = model.info
         log.info(`${kind} '${name}' is ready: ${family}, ${parameters} parameters on ${device}`)
+        this.#known = model.info
+        this.#enter('ready', `ready on ${device}`)
         return model
       }
+      const other = model.info.kind
       await model.close()
-      throw new Error(`it is a model of kind ${model.info.kind}`)
+      throw new Error(`it is a model of kind ${other}`)
     } catch (error) {
       const failure = errors.create(
         'MSV_MODEL_FAILED',
@@ -128,6 +171,7 @@ export class ServedEmbedder {
         { cause: error, hint: `Repair the folder, or the setting of the ${kind} in plugins.model-server.` }
       )
       log.error(failure.message, { error })
+      this.#enter('failed', failure.message)
       throw failure
     }
   }
@@ -144,11 +188,18 @@ export class ServedEmbedder {
     }, keepMs).unref()
   }
 
+  #enter(status: EmbedderStatus, detail: string): void {
+    this.#status = status
+    this.#detail = detail
+    this.#options.onChange?.()
+  }
+
   async #unload(): Promise<void> {
     const loaded = this.#loaded
     this.#loaded = undefined
     this.#requestedMs = undefined
     const model = await loaded?.catch(() => undefined)
+    if (model !== undefined) this.#enter('unloaded', 'unloaded until the next request')
     await model?.close()
   }
 }

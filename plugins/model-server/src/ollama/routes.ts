@@ -8,14 +8,14 @@ import type { CompletionRequest } from '../completions.ts'
 import { ollamaEmbeddingRoutes } from '../embeddings/ollama.ts'
 import { errors } from '../errors.ts'
 import { acceptJsonBodies } from '../json-body.ts'
-import { listModels } from '../listed-models.ts'
+import { describeEmbedder, embedderOf, listModels } from '../listed-models.ts'
 import type { RequestTaps } from '../request-taps.ts'
 import { adapterOf } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { promptOf, type TextPrompt } from '../text-prompt.ts'
 import { contextOf, errorHandler } from '../wire-error.ts'
 import type { ModelChoice, WireServices } from '../wire-services.ts'
-import { runningEntry, showReply, tagsEntry, versionReply } from './catalog.ts'
+import { runningEntry, showEmbedder, showReply, tagsEntry, versionReply } from './catalog.ts'
 import { routesElsewhere } from './elsewhere.ts'
 import { emptyReply, line, type ReplyHead, type ReplyKind, replyRows, singleReply } from './reply.ts'
 import { type OllamaQuestion, type OllamaRequest, readChatRequest, readGenerateRequest } from './requests.ts'
@@ -40,7 +40,7 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
     answer('generate', readGenerateRequest(request.body, services.grammars), request, reply, services)
   )
 
-  scope.get('/api/tags', async () => ({ models: (await listModels(models)).map(tagsEntry) }))
+  scope.get('/api/tags', async () => ({ models: (await listModels(services)).map(tagsEntry) }))
   scope.get('/api/version', async () => versionReply(services.version, models.primary.served))
   scope.get('/api/ps', async () => ({
     models: (await models.slots()).flatMap(({ served, weights }) =>
@@ -49,8 +49,14 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
   }))
   scope.post('/api/show', async (request, reply) => {
     const { model, name } = readShowBody(request.body)
-    const { served, completions } = await models.choose(model ?? name, replySignal(reply))
-    return showReply(served.find(model ?? name), completions.limits, served.defaults)
+    const asked = model ?? name
+    const embedder = asked === undefined || models.has(asked) ? null : embedderOf(services, asked)
+    if (embedder !== null) {
+      const info = await embedder.use(replySignal(reply), async loaded => loaded.info)
+      return showEmbedder(await describeEmbedder(embedder), info)
+    }
+    const { served, completions } = await models.choose(asked, replySignal(reply))
+    return showReply(served.find(asked), completions.limits, served.defaults)
   })
 
   storeRoutes(scope, services)

@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { AnswerEvent } from '../answer/answer.ts'
 import { type ChatRequest, startChat, startText } from '../chat-answer.ts'
@@ -8,7 +9,7 @@ import { rerankRoutes } from '../embeddings/rerank.ts'
 import { errors } from '../errors.ts'
 import { infillRoute } from '../infill/route.ts'
 import { acceptJsonBodies } from '../json-body.ts'
-import { describeModel, type ListedModel, listModels } from '../listed-models.ts'
+import { describeEmbedder, describeModel, embedderOf, type ListedModel, listModels } from '../listed-models.ts'
 import { promptLogprobs, scorePrompts } from '../prompt-scores.ts'
 import { responsesRoutes } from '../responses/routes.ts'
 import { adapterOf } from '../served-model.ts'
@@ -111,12 +112,14 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
   tokenRoutes(scope, services)
   infillRoute(scope, services)
 
-  scope.get('/v1/models', async () => ({ object: 'list', data: (await listModels(models)).map(modelEntry) }))
+  scope.get('/v1/models', async () => ({ object: 'list', data: (await listModels(services)).map(modelEntry) }))
 
   // The id of a model may contain slashes, as the names of Hugging Face.
-  scope.get<{ Params: { '*': string } }>('/v1/models/*', async request =>
-    modelEntry(await describeModel(models, request.params['*']))
-  )
+  scope.get<{ Params: { '*': string } }>('/v1/models/*', async request => {
+    const name = request.params['*']
+    const embedder = models.has(name) ? null : embedderOf(services, name)
+    return modelEntry(await (embedder === null ? describeModel(models, name) : describeEmbedder(embedder)))
+  })
 
   const sendEvents = (reply: FastifyReply, chunks: AsyncIterable<string>) =>
     sendStream(reply, 'text/event-stream; charset=utf-8', chunks, services.stallMs())
@@ -128,7 +131,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
   }
 }
 
-function modelEntry({ name, modifiedAt, contextLength, parent }: ListedModel): object {
+function modelEntry({ name, modifiedAt, contextLength, parent, kind, dimensions }: ListedModel): object {
   return {
     id: name,
     object: 'model',
@@ -136,7 +139,9 @@ function modelEntry({ name, modifiedAt, contextLength, parent }: ListedModel): o
     owned_by: 'svc',
     // Common extension: clients use it to size their prompts.
     ...(contextLength === undefined ? {} : { max_model_len: contextLength }),
-    ...(parent === null ? {} : { parent })
+    ...(parent === null ? {} : { parent }),
+    // Keeps clients of this server from chatting with a model that computes vectors or scores.
+    ...defined({ kind, dimensions })
   }
 }
 
