@@ -13,6 +13,7 @@ export const compilerErrors = errorTable({
     message: 'The environment and the project select different build layouts.',
     status: 409
   },
+  CMP_LIMIT: { message: 'A source takes too much time or memory to compile.', status: 422 },
   CMP_OPTIONS_CONFLICT: { message: 'Build options conflict with each other.', status: 400 },
   CMP_PATH_OUTSIDE: { message: 'A path is outside the project.', status: 403 },
   CMP_PROJECT_EXISTS: { message: 'A new project would overwrite a file.', status: 409 },

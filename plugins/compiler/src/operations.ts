@@ -1,11 +1,9 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type IrDocument, irDocumentSchema, type RuntimeProjection, runtimeProjectionSchema } from '@svc/contracts'
-import { type Call, defineOperation, type ErrorsOf, type Handler, type InputOf, t } from '@svc/plugin-sdk'
-import type { CheckedFile, FormattedFile } from './compile.ts'
-import { diagnosticJson } from './diagnostics/json.ts'
-import { renderDiagnostic } from './diagnostics/render.ts'
+import { type IrDocument, irDocumentSchema, runtimeProjectionSchema } from '@svc/contracts'
+import { type Call, defined, defineOperation, type ErrorsOf, type Handler, type InputOf, t } from '@svc/plugin-sdk'
 import { compilerErrors } from './errors.ts'
+import type { JobOutcome, Results } from './jobs/compile-job.ts'
 import { SourceFile } from './source-file.ts'
 import { isInside, readSource } from './source-files.ts'
 
@@ -15,9 +13,10 @@ const {
   CMP_PATH_OUTSIDE,
   CMP_SOURCE_INVALID,
   CMP_FORMAT_UNSAFE,
-  CMP_IR_INVALID
+  CMP_IR_INVALID,
+  CMP_LIMIT
 } = compilerErrors.specs
-const INPUT_ERRORS = { CMP_FILE_UNREADABLE, CMP_INPUT_AMBIGUOUS, CMP_PATH_OUTSIDE }
+const INPUT_ERRORS = { CMP_FILE_UNREADABLE, CMP_INPUT_AMBIGUOUS, CMP_LIMIT, CMP_PATH_OUTSIDE }
 
 /** Name of a source without a file. */
 const UNNAMED = 'source.vox'
@@ -147,71 +146,47 @@ export const projectionOperation = defineOperation({
   }
 })
 
-export function checkHandler(
-  projectRoot: string,
-  check: (file: SourceFile, script: boolean, strict: boolean) => Promise<CheckedFile>
-): Handler<typeof checkOperation> {
+/** Compiles a source of a request. Throws `CMP_LIMIT`, and the reason of the signal. */
+export type CompileRequest = <K extends keyof Results>(
+  kind: K,
+  file: SourceFile,
+  options: { readonly script: boolean; readonly strict?: boolean },
+  signal: AbortSignal
+) => Promise<JobOutcome<Results[K]>>
+
+export function checkHandler(projectRoot: string, compile: CompileRequest): Handler<typeof checkOperation> {
   return async (input, call) => {
     const file = await sourceOf(projectRoot, input, call)
-    const { diagnostics } = await check(file, input.script, input.strict)
-    return {
-      ok: diagnostics.every(({ severity }) => severity !== 'error'),
-      diagnostics: diagnostics.map(each => ({ ...diagnosticJson(each, file) })),
-      text: diagnostics.map(each => renderDiagnostic(each, file, false)).join('\n\n')
-    }
+    return resultOf(await compile('check', file, input, call.signal))
   }
 }
 
-export function formatHandler(
-  projectRoot: string,
-  format: (file: SourceFile) => Promise<FormattedFile>
-): Handler<typeof formatOperation> {
+export function formatHandler(projectRoot: string, compile: CompileRequest): Handler<typeof formatOperation> {
   return async (input, call) => {
     const file = await sourceOf(projectRoot, input, call)
-    const { text, diagnostics } = await format(file)
-    if (text !== null) return { formatted: text, changed: text !== file.text }
-    const findings = diagnostics.map(each => diagnosticJson(each, file))
-    const [first] = diagnostics
-    const problem = first === undefined ? '' : `: ${first.message} (line ${file.position(first.span.start).line})`
-    return call.fail('CMP_SOURCE_INVALID', `${file.path} cannot be formatted${problem}`, { diagnostics: findings })
+    return resultOf(await compile('format', file, { script: false }, call.signal))
   }
 }
 
-export function irHandler(
-  projectRoot: string,
-  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
-): Handler<typeof irOperation> {
-  return async (input, call) => {
-    const source = await sourceOf(projectRoot, input, call)
-    const { parsed, file } = withoutErrors(await check(source, input.script), call)
-    const { irDocument, printIr } = await import('./ir/document.ts')
-    // Ints beyond 2^53 lose digits here: an operation cannot return bigints.
-    return JSON.parse(printIr(irDocument(parsed.module, file.text, new Date()))) as IrDocument
-  }
-}
-
-export function projectionHandler(
-  projectRoot: string,
-  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>,
-  project: (checked: CheckedFile) => RuntimeProjection
-): Handler<typeof projectionOperation> {
+export function irHandler(projectRoot: string, compile: CompileRequest): Handler<typeof irOperation> {
   return async (input, call) => {
     const file = await sourceOf(projectRoot, input, call)
-    return project(withoutErrors(await check(file, input.script), call))
+    return resultOf(await compile('ir', file, { script: input.script }, call.signal)) as IrDocument
   }
 }
 
-function withoutErrors(
-  checked: CheckedFile,
-  call: Pick<Call<ErrorsOf<typeof projectionOperation>>, 'fail'>
-): CheckedFile {
-  const { file } = checked
-  const errors = checked.diagnostics.filter(({ severity }) => severity === 'error')
-  const [first] = errors
-  if (first === undefined) return checked
-  const findings = errors.map(each => diagnosticJson(each, file))
-  const problem = `${first.message} (line ${file.position(first.span.start).line})`
-  return call.fail('CMP_SOURCE_INVALID', `${file.path} has errors: ${problem}`, { diagnostics: findings })
+export function projectionHandler(projectRoot: string, compile: CompileRequest): Handler<typeof projectionOperation> {
+  return async (input, call) => {
+    const file = await sourceOf(projectRoot, input, call)
+    return resultOf(await compile('projection', file, { script: input.script }, call.signal))
+  }
+}
+
+/** Returns the value of a job. Throws its failure: `CMP_SOURCE_INVALID`, `CMP_FORMAT_UNSAFE` or `CMP_IR_INVALID`. */
+export function resultOf<A>(outcome: JobOutcome<A>): A {
+  if (outcome.ok) return outcome.value
+  const { code, message, hint, data } = outcome.failure
+  throw compilerErrors.create(code, message, defined({ hint, data }))
 }
 
 async function sourceOf(

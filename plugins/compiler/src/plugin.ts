@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { languageCompiler, meshStatus, programPages, rewardEvents, webProject } from '@svc/contracts'
-import { defined, definePlugin, type PluginContext } from '@svc/plugin-sdk'
+import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import { buildCommand, runBuild } from './build-command.ts'
 import { checkCommand, runCheck } from './check-command.ts'
 import { compilation, descriptionOf } from './compilation.ts'
@@ -12,14 +12,15 @@ import {
   formatFile,
   hasErrors
 } from './compile.ts'
-import type { Diagnostic } from './diagnostics/diagnostic.ts'
 import { formatCommand, runFormat } from './format-command.ts'
-import type { HirModule } from './hir/hir.ts'
 import { lower } from './hir/lower.ts'
+import { entry, type RunEntry } from './jobs/compile-job.ts'
+import { compileSource } from './jobs/compile-thread.ts'
 import { logTo } from './log-file.ts'
 import { lspCommand, runLsp } from './lsp-command.ts'
 import { newCommand, runNew } from './new-command.ts'
 import {
+  type CompileRequest,
   checkHandler,
   checkOperation,
   formatHandler,
@@ -54,20 +55,18 @@ export default definePlugin({
     const read = (paths: readonly string[]): Promise<SourceFile[]> => readSome(paths, ctx.config.examples_strict_parse)
     const check = checker(ctx)
     const format = formatter(ctx)
-    ctx.implement(checkOperation, checkHandler(ctx.projectRoot, check))
-    ctx.implement(formatOperation, formatHandler(ctx.projectRoot, format))
-    ctx.implement(irOperation, irHandler(ctx.projectRoot, check))
+    const compile = requestCompiler(ctx)
+    ctx.implement(checkOperation, checkHandler(ctx.projectRoot, compile))
+    ctx.implement(formatOperation, formatHandler(ctx.projectRoot, compile))
+    ctx.implement(irOperation, irHandler(ctx.projectRoot, compile))
     const projected = ({ parsed, file, records }: CheckedFile) =>
       runtimeProjection(
         lower(parsed.module, file.text, { records }),
         ctx.config.projection_include_host_probe ? hostProbe() : null
       )
-    ctx.implement(projectionOperation, projectionHandler(ctx.projectRoot, check, projected))
+    ctx.implement(projectionOperation, projectionHandler(ctx.projectRoot, compile))
     ctx.implement(languageSurface, surfaceHandler())
-    ctx.implement(
-      pipelineStatus,
-      pipelineHandler(ctx.projectRoot, (file, script) => check(file, script))
-    )
+    ctx.implement(pipelineStatus, pipelineHandler(ctx.projectRoot, compile))
     ctx.provide(languageCompiler, { compile: compilation(check), read, describe: descriptionOf })
     const generation = webGeneration(
       () => ctx.config,
@@ -131,7 +130,7 @@ function checker(ctx: Context): (file: SourceFile, script: boolean, strict?: boo
     const checked = checkFile(file, { ...checkOptions(ctx.config), script, strict })
     const isValid = !hasErrors(checked.diagnostics)
     const hir = ctx.config.hir_dump && isValid ? lower(checked.parsed.module, file.text, checked) : undefined
-    await logRun(ctx, 'check', file, checked.diagnostics, startedAt, hir)
+    await logRun(ctx, entry('check', file, checked.diagnostics, startedAt, hir))
     return checked
   }
 }
@@ -140,29 +139,25 @@ function formatter(ctx: Context): (file: SourceFile) => Promise<FormattedFile> {
   return async file => {
     const startedAt = performance.now()
     const formatted = formatFile(file)
-    await logRun(ctx, 'format', file, formatted.diagnostics, startedAt)
+    await logRun(ctx, entry('format', file, formatted.diagnostics, startedAt))
     return formatted
   }
 }
 
-async function logRun(
-  { config, log, projectRoot }: Context,
-  action: 'check' | 'format',
-  file: SourceFile,
-  diagnostics: readonly Diagnostic[],
-  startedAt: number,
-  hir?: HirModule
-): Promise<void> {
-  const errors = diagnostics.filter(({ severity }) => severity === 'error').length
-  const entry = {
-    action,
-    path: file.path,
-    lines: file.position(file.text.length).line,
-    errors,
-    warnings: diagnostics.length - errors,
-    milliseconds: Math.round((performance.now() - startedAt) * 1000) / 1000,
-    ...defined({ hir })
+/** Returns the compiler of requests, which must not hold the event loop for long. */
+function requestCompiler(ctx: Context): CompileRequest {
+  return async (kind, { path, text }, { script, strict = false }, signal) => {
+    const { config } = ctx
+    const options = { ...checkOptions(config), script, strict }
+    const parts = { reportsHir: config.hir_dump, probesHost: config.projection_include_host_probe }
+    const { run, outcome } = await compileSource({ kind, path, text, options, ...parts }, signal)
+    if (run !== undefined) await logRun(ctx, run)
+    return outcome
   }
-  if (config.log_file !== undefined) await logTo(resolve(projectRoot, config.log_file), entry, log)
-  else if (hir !== undefined) log.info(`HIR of ${file.path}: ${JSON.stringify(hir)}`)
+}
+
+async function logRun({ config, log, projectRoot }: Context, run: RunEntry): Promise<void> {
+  const { hir, path } = run
+  if (config.log_file !== undefined) await logTo(resolve(projectRoot, config.log_file), run, log)
+  else if (hir !== undefined) log.info(`HIR of ${path}: ${JSON.stringify(hir)}`)
 }

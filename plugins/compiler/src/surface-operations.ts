@@ -1,12 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { defineOperation, errorMessage, type Handler, isSvcError, t } from '@svc/plugin-sdk'
 import { BUILTIN_FUNCTIONS } from './check/names/builtins.ts'
 import { NAMESPACE_MEMBERS, STD_MEMBERS } from './check/std-members.ts'
-import { type CheckedFile, hasErrors } from './compile.ts'
 import { compilerErrors } from './errors.ts'
-import { lower } from './hir/lower.ts'
 import { TYPE_WORDS } from './lsp/vocabulary/types.ts'
-import type { SourceFile } from './source-file.ts'
+import { type CompileRequest, resultOf } from './operations.ts'
 import { readSource, sourcesIn } from './source-files.ts'
 import { DECORATORS } from './syntax/decorators.ts'
 import { KEYWORDS } from './syntax/token.ts'
@@ -124,17 +122,14 @@ interface Compiled {
   readonly warnings: number
 }
 
-export function pipelineHandler(
-  projectRoot: string,
-  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
-): Handler<typeof pipelineStatus> {
+export function pipelineHandler(projectRoot: string, compile: CompileRequest): Handler<typeof pipelineStatus> {
   return async ({ limit }, call) => {
     const paths = await sourcesIn(projectRoot)
     const results: Compiled[] = []
     for (const path of paths.slice(0, limit)) {
-      results.push(await compiled(path, path.slice(projectRoot.length + 1).replaceAll('\\', '/'), check))
+      results.push(await compiled(path, path.slice(projectRoot.length + 1).replaceAll('\\', '/'), compile, call.signal))
       call.progress(results.length, Math.min(limit, paths.length))
-      // The compiler runs on this thread: other requests have their turn between two files.
+      // Short sources are compiled on this thread: other requests have their turn between two files.
       await nextTurn()
       call.signal.throwIfAborted()
     }
@@ -156,32 +151,14 @@ export function pipelineHandler(
   }
 }
 
-async function compiled(
-  file: string,
-  path: string,
-  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
-): Promise<Compiled> {
-  const failed = (stage: Stage, message: string, errors = 1, line: number | null = null): Compiled => ({
-    failure: { path, stage, errors, line, message },
-    warnings: 0
-  })
-  let source: SourceFile
+async function compiled(file: string, path: string, compile: CompileRequest, signal: AbortSignal): Promise<Compiled> {
   try {
-    source = await readSource(file, path)
+    const source = await readSource(file, path)
+    const { failure, warnings } = resultOf(await compile('stages', source, { script: true }, signal))
+    return { failure: failure && { path, ...failure }, warnings }
   } catch (error) {
-    return failed('read', (error as Error).message)
+    signal.throwIfAborted()
+    const stage = isSvcError(error, 'CMP_LIMIT') ? 'parse' : 'read'
+    return { failure: { path, stage, errors: 1, line: null, message: errorMessage(error) }, warnings: 0 }
   }
-  const { parsed, diagnostics, records } = await check(source, true)
-  const errors = diagnostics.filter(({ severity }) => severity === 'error')
-  const [first] = errors
-  if (first !== undefined) {
-    const stage = hasErrors(parsed.diagnostics) ? 'parse' : 'check'
-    return failed(stage, first.message, errors.length, source.position(first.span.start).line)
-  }
-  try {
-    lower(parsed.module, source.text, { records })
-  } catch (error) {
-    return failed('lower', (error as Error).message)
-  }
-  return { failure: null, warnings: diagnostics.length }
 }
