@@ -260,3 +260,19 @@ t.test('a quantisation that the folder does not allow fails requests, and says s
   t.equal(status, 503)
   t.match(body.error.message, /cannot be quantised/)
 })
+
+t.test('a folder with an embedding model or a reranker is not added as a model that generates text', async t => {
+  const { kernel } = await openServer(t, [engine], { model: BUNDLED })
+  for (const [folder, kind] of [
+    ['bert', 'an embedding model'],
+    ['static', 'an embedding model'],
+    ['bert-reranker', 'a reranker']
+  ] as const) {
+    await t.rejects(kernel.callById('model.add', { name: folder, path: `${FIXTURES}${folder}` }), {
+      code: 'MSV_RUN_DIRECTORY',
+      message: `${FIXTURES}${folder} has ${kind}, which does not generate text`,
+      hint: /plugins\.model-server\.embedding_model/
+    })
+  }
+  t.match((await kernel.callById('model.catalogue', {})) as object, { models: [{ source: 'primary' }] })
+})

@@ -332,6 +332,20 @@ t.test('copies a GGUF file or a run directory of this machine', async t => {
   await t.rejects(pull('./none.gguf'), { code: 'MSV_PULL_NOT_FOUND' })
 })
 
+t.test('an embedding model is refused before a download or a copy, with the setting that serves it', async t => {
+  const { pull, catalogue, folder, hub } = await openPuller(t)
+  hub.files.set('modules.json', Buffer.from('[]'))
+  const refused = { code: 'MSV_PULL_NOT_FOUND', message: /has an embedding model, which does not generate text/ }
+  await t.rejects(pull('hf.co/org/model'), { ...refused, hint: /plugins\.model-server\.embedding_model/ })
+  t.same(hub.requests, [])
+  const from = join(folder, '..', 'local')
+  mkdirSync(from, { recursive: true })
+  writeFileSync(join(from, 'model.safetensors'), WEIGHTS)
+  writeFileSync(join(from, 'config.json'), '{"architectures": ["BertForSequenceClassification"]}')
+  await t.rejects(pull('./local', { as: 'run' }), { code: 'MSV_PULL_NOT_FOUND', message: /it has a reranker/ })
+  t.same(catalogue.entries(), [])
+})
+
 t.test('model names, URLs and paths are distinguished, and wrong ones are refused', async t => {
   const kinds = [
     ['org/model', 'huggingface'],

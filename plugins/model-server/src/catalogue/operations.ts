@@ -6,6 +6,7 @@ import type { UnfinishedPull } from '../pull/unfinished.ts'
 import type { ModelSlot, ServedModels } from '../served-models.ts'
 import { MODELS_TOPIC } from '../statistics-operation.ts'
 import { type Catalogue, exists } from './catalogue.ts'
+import { EMBEDDING_HINT, embeddingKind } from './embedding-folder.ts'
 import type { LocalStore } from './local-store.ts'
 import { type ModelFiles, readModelFiles } from './model-files.ts'
 import { MODEL_NAME, plainName } from './model-name.ts'
@@ -142,6 +143,11 @@ function addModel({ models, catalogue, projectRoot }: CatalogueServices): Handle
       throw errors.create('MSV_RUN_DIRECTORY', `${path} has no weights (*.safetensors, *.onnx or *.gguf)`, {
         hint: 'Name the run directory itself, or a GGUF file.'
       })
+    }
+    const kind = await embeddingKind(path)
+    if (kind !== null) {
+      const message = `${path} has ${kind === 'reranker' ? 'a' : 'an'} ${kind}, which does not generate text`
+      throw errors.create('MSV_RUN_DIRECTORY', message, { hint: EMBEDDING_HINT })
     }
     await catalogue.add({ name: input.name, path, source: 'added' })
     return describe(await models.slot(input.name))

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { errorMessage } from '@svc/plugin-sdk'
+import { embeddingKind } from '../catalogue/embedding-folder.ts'
 import { isGguf, partsOfGguf, readModelFiles } from '../catalogue/model-files.ts'
 import { errors } from '../errors.ts'
 import type { Progress } from './progress.ts'
@@ -46,6 +47,9 @@ async function filesOf(path: string): Promise<{ readonly folder: string; readonl
   try {
     const { sizeBytes } = await readModelFiles(path)
     if (sizeBytes === 0) throw new Error('it has no weights (*.safetensors, *.onnx or *.gguf)')
+    const kind = await embeddingKind(path)
+    if (kind !== null)
+      throw new Error(`it has ${kind === 'reranker' ? 'a' : 'an'} ${kind}, which does not generate text`)
     if (isGguf(path)) return { folder: dirname(path), names: (await partsOfGguf(path)).map(part => basename(part)) }
     const entries = await readdir(path, { withFileTypes: true })
     return {

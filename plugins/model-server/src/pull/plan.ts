@@ -1,3 +1,4 @@
+import { EMBEDDING_HINT } from '../catalogue/embedding-folder.ts'
 import { LAYER_FILES, licenseFile, MAX_LAYER_BYTES, MAX_LICENSES } from '../defaults/layer-files.ts'
 import { errors } from '../errors.ts'
 import { shownName } from '../shown-name.ts'
@@ -79,6 +80,14 @@ async function planHuggingFace(
   const tensors = all.filter(({ rfilename }) => FILE_NAME.test(rfilename) && rfilename.endsWith('.safetensors'))
   const weights = tensors.filter(({ rfilename }) => !REPEATED.test(rfilename))
   const isGguf = quantization !== null || weights.length === 0
+  if (!isGguf && all.some(({ rfilename }) => rfilename === 'modules.json')) {
+    // Its steps are in folders, which a run directory does not have; without them, vectors would be wrong.
+    throw errors.create(
+      'MSV_PULL_NOT_FOUND',
+      `${repository} has an embedding model, which does not generate text and is not pulled`,
+      { hint: `Download its folder with its subfolders. ${EMBEDDING_HINT}` }
+    )
+  }
   const chosen = isGguf
     ? ggufFiles(all, quantization, repository)
     : [...all.filter(({ rfilename }) => NEEDED.has(rfilename)), ...weights]
