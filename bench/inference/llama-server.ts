@@ -99,7 +99,9 @@ async function startProgram(program: string, options: LlamaOptions): Promise<Mea
       () => false
     )
   for (const until = performance.now() + READY_TIMEOUT_MS; !(await isReady()); await pause(200)) {
-    if (child.exitCode !== null || performance.now() > until) throw new Error(`${program} does not answer`)
+    const ended = child.exitCode ?? child.signalCode
+    if (ended !== null) throw new Error(`${program} ended with ${ended} while it loaded ${options.model}`)
+    if (performance.now() > until) throw new Error(`${program} is not ready after ${READY_TIMEOUT_MS} ms`)
   }
   return {
     url,
