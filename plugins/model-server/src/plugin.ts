@@ -144,7 +144,7 @@ export default definePlugin({
       loading: Pick<LoaderOptions, 'replaces' | 'onDemand'>
     ): Promise<ModelSlot> => {
       const defaults = await readDefaults(entry)
-      for (const note of defaults.notes) ctx.log.warn(`model '${entry.name}': ${note}`)
+      for (const note of defaults.notes) ctx.log.info(`model '${entry.name}': ${note}`)
       const served = new ServedModel(entry.name, entry.path, modelsChanged, defaults)
       const activity = await ctx.keep(
         `activity 1 ${entry.name}`,

@@ -241,7 +241,6 @@ t.test('unsupported routes suggest an alternative', async t => {
   const { url } = await serve(t)
   for (const [method, path] of [
     ['POST', '/api/push'],
-    ['POST', '/api/create'],
     ['POST', '/api/blobs/sha256:ab'],
     ['POST', '/api/embed'],
     ['POST', '/api/embeddings'],
