@@ -1,4 +1,4 @@
-import { checkTime } from './compile-time.ts'
+import { spendSteps } from './compile-limits.ts'
 
 /** Inclusive ranges of Unicode code points, sorted and disjoint. */
 export type CodePoints = readonly (readonly [first: number, last: number])[]
@@ -56,7 +56,7 @@ export function matching(test: (character: string) => boolean): CodePoints {
   const found: [number, number][] = []
   for (const [first, last] of everyCodePoint) {
     for (let point = first; point <= last; point++) {
-      checkTime()
+      spendSteps(2)
       if (!test(String.fromCodePoint(point))) continue
       const previous = found.at(-1)
       if (previous !== undefined && previous[1] === point - 1) previous[1] = point

@@ -1,4 +1,4 @@
-import { checkTime } from './compile-time.ts'
+import { spendSteps } from './compile-limits.ts'
 
 /** Limits the memory of an automaton, and the time of its construction to some tenths of a second. */
 const MAX_STATES = 20_000
@@ -88,7 +88,7 @@ function tablesOf(rows: readonly Int32Array[], accepting: readonly boolean[]): D
   const classes = classifyBytes(rows, classOf)
   const next = new Int32Array(rows.length * classes).fill(-1)
   for (const [state, row] of rows.entries()) {
-    checkTime()
+    spendSteps(20)
     for (let byte = 0; byte < 256; byte++) next[state * classes + (classOf[byte] as number)] = row[byte] as number
   }
   const open = Uint8Array.from(rows, row => (row.some(next => next >= 0) ? 1 : 0))
@@ -99,7 +99,8 @@ function tablesOf(rows: readonly Int32Array[], accepting: readonly boolean[]): D
 function classifyBytes(rows: readonly Int32Array[], classOf: Uint8Array): number {
   let classes = 1
   for (const row of rows) {
-    checkTime()
+    // A map of 256 bytes.
+    spendSteps(200)
     const refined = new Map<number, number>()
     for (let byte = 0; byte < 256; byte++) {
       const signature = (classOf[byte] as number) * (rows.length + 1) + (row[byte] as number) + 1
@@ -130,9 +131,12 @@ export function exploreDfa<State>(exploration: Exploration<State>): Dfa | null {
   const rows: Int32Array[] = []
   for (let i = 0; i < states.length; i++) {
     if (states.length > MAX_STATES) throw new AutomatonTooLarge(`it needs more than ${MAX_STATES} states`)
-    checkTime()
+    spendSteps(20)
     const row = new Int32Array(256).fill(-1)
-    for (const [low, high, next] of exploration.edges(states[i] as State)) row.fill(index(next), low, high + 1)
+    for (const [low, high, next] of exploration.edges(states[i] as State)) {
+      spendSteps(20)
+      row.fill(index(next), low, high + 1)
+    }
     rows.push(row)
   }
   return trim(
@@ -145,7 +149,7 @@ export function exploreDfa<State>(exploration: Exploration<State>): Dfa | null {
 function trim(rows: readonly Int32Array[], accepting: readonly boolean[]): Dfa | null {
   const sources: number[][] = rows.map(() => [])
   for (const [state, row] of rows.entries()) {
-    checkTime()
+    spendSteps(100)
     for (const next of new Set(row)) sources[next]?.push(state)
   }
   const alive = [...accepting]
@@ -163,7 +167,7 @@ function trim(rows: readonly Int32Array[], accepting: readonly boolean[]): Dfa |
   const rename = (next: number) => (next < 0 ? -1 : (renamed[next] as number))
   const kept = rows.filter((_, state) => alive[state])
   const renamedRows = kept.map(row => {
-    checkTime()
+    spendSteps(20)
     return row.map(rename)
   })
   return new Dfa(

@@ -1,4 +1,5 @@
 import { type CodePoints, codePoints, complement, everyCodePoint } from './code-points.ts'
+import { spendSteps } from './compile-limits.ts'
 import { unsupported } from './unsupported.ts'
 
 /** Expression of a grammar. */
@@ -35,6 +36,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
  */
 export function parseGbnf(text: string): ReadonlyMap<string, GbnfExpression> {
   if (text.length > MAX_LENGTH) throw unsupported('grammar', `it is longer than ${MAX_LENGTH} characters`)
+  spendSteps(text.length * 10)
   return new Parser(text).rules()
 }
 

@@ -1,4 +1,4 @@
-import { checkTime } from './compile-time.ts'
+import { spendSteps } from './compile-limits.ts'
 import { AutomatonTooLarge, type Dfa } from './dfa.ts'
 import { type GbnfExpression, parseGbnf } from './gbnf-parser.ts'
 import { Network, type NetworkRule, NetworkTooLarge, Terminal } from './network.ts'
@@ -255,7 +255,7 @@ class RuleTraits {
 
   /** Returns an upper estimate of the states of the expression's automaton; infinite for recursion. */
   sizeOf(expression: GbnfExpression): number {
-    checkTime()
+    spendSteps(1)
     switch (expression.type) {
       case 'text':
         return expression.text.length * 3 + 1

@@ -2,7 +2,7 @@
 
 export { codePoints, complement, everyCodePoint, intersect } from './code-points.ts'
 export { compileConstraint } from './compile-constraint.ts'
-export { CompileTimeout, withTimeLimit } from './compile-time.ts'
+export { CompileLimitExceeded, withLimits } from './compile-limits.ts'
 export { ConstraintThreads } from './constraint-threads.ts'
 export { numbers } from './decimal.ts'
 export { combine } from './dfa.ts'

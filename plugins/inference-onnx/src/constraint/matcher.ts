@@ -1,4 +1,5 @@
 import { inferenceErrors } from '../errors.ts'
+import { MaskWork } from './mask-work.ts'
 import type { KnownState, StateTable } from './state-table.ts'
 import type { TokenMask, TokenMasks } from './token-masks.ts'
 
@@ -22,6 +23,7 @@ export interface MatcherOptions {
 /** Tracks one sequence through a constraint. */
 export class Matcher {
   readonly #options: MatcherOptions
+  readonly #work = new MaskWork()
   #at: KnownState
   #mask: TokenMask | undefined
   /** Allowed tokens, including end tokens if the text may end; undefined until they are computed. */
@@ -79,7 +81,7 @@ export class Matcher {
 
   #textTokens(): TokenMask {
     const { masks, constraint } = this.#options
-    this.#mask ??= masks.of(this.#at, constraint.states, constraint.id)
+    this.#mask ??= masks.of(this.#at, constraint.states, constraint.id, this.#work)
     return this.#mask
   }
 }

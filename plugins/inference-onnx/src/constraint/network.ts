@@ -1,4 +1,4 @@
-import { checkTime } from './compile-time.ts'
+import { spendSteps } from './compile-limits.ts'
 import type { Dfa } from './dfa.ts'
 import { betweenCharacters } from './json-text.ts'
 
@@ -61,7 +61,7 @@ export class Network {
   }
 
   node(): number {
-    checkTime()
+    spendSteps(4)
     if (this.nodes.length >= MAX_NODES) throw new NetworkTooLarge(`it needs more than ${MAX_NODES} nodes`)
     return this.nodes.push({ jumps: [], terminals: [], calls: [] }) - 1
   }
@@ -95,7 +95,7 @@ export class Network {
     const alive = this.#finishable()
     const kept = ({ to }: { readonly to: number }) => alive.has(to)
     for (const [node, { jumps, terminals, calls }] of this.nodes.entries()) {
-      checkTime()
+      spendSteps(4)
       const callable = calls.filter(call => kept(call) && alive.has(this.rules[call.rule]?.start ?? -1))
       this.nodes[node] = {
         jumps: jumps.filter(to => alive.has(to)),
@@ -120,7 +120,7 @@ export class Network {
     }
     const ruleOf = new Map(this.rules.map(({ start }, rule) => [start, rule]))
     const leads = (from: number, to: number, alive: ReadonlySet<number>): boolean => {
-      checkTime()
+      spendSteps(2)
       const { jumps, terminals, calls } = this.nodes[from] as NetworkNode
       if (jumps.includes(to) || terminals.some(edge => edge.to === to)) return true
       return calls.some(call => call.to === to && alive.has(this.rules[call.rule]?.start ?? -1))
@@ -159,7 +159,7 @@ export class Network {
     const rules = new Set<number>()
     const nodes = new Set([start])
     for (const node of nodes) {
-      checkTime()
+      spendSteps(2)
       for (const to of this.nodes[node]?.jumps ?? []) nodes.add(to)
       for (const { rule } of this.nodes[node]?.calls ?? []) rules.add(rule)
     }

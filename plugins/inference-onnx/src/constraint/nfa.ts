@@ -1,4 +1,4 @@
-import { checkTime } from './compile-time.ts'
+import { spendSteps } from './compile-limits.ts'
 import { AutomatonTooLarge, type Dfa, exploreDfa } from './dfa.ts'
 import type { ByteEdge, ByteGraph } from './utf8.ts'
 
@@ -98,7 +98,7 @@ export class NfaBuilder {
   }
 
   #state(): number {
-    checkTime()
+    spendSteps(1)
     if (this.#edges.length >= MAX_STATES) throw new AutomatonTooLarge(`it needs more than ${MAX_STATES} states`)
     this.#jumps.push([])
     return this.#edges.push([]) - 1
@@ -110,9 +110,9 @@ export class NfaBuilder {
 
   /** Returns the epsilon closure of a set, reduced to the states that identify it: those with edges, and the end. */
   #closure(states: Iterable<number>, end: number): readonly number[] {
-    checkTime()
     const seen = new Set(states)
     for (const state of seen) for (const next of this.#jumps[state] ?? []) seen.add(next)
+    spendSteps(seen.size)
     this.#visits += seen.size
     if (this.#visits > MAX_VISITS)
       throw new AutomatonTooLarge(`it is too ambiguous: making it deterministic visits more than ${MAX_VISITS} states`)
@@ -124,6 +124,7 @@ export class NfaBuilder {
     const cuts = [...new Set(edges.flatMap(({ low, high }) => [low, high + 1]))].sort((a, b) => a - b)
     for (const [i, low] of cuts.slice(0, -1).entries()) {
       const high = (cuts[i + 1] as number) - 1
+      spendSteps(Math.ceil(edges.length / 4))
       const targets = edges.filter(edge => edge.low <= low && high <= edge.high).map(edge => edge.to)
       if (targets.length > 0) yield [low, high, this.#closure(targets, end)]
     }

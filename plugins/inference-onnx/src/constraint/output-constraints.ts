@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { OutputConstraint, TextGrammar } from '@svc/contracts'
 import { type CompilableConstraint, compileConstraint } from './compile-constraint.ts'
-import { CompileTimeout, withTimeLimit } from './compile-time.ts'
+import { CompileLimitExceeded, withLimits } from './compile-limits.ts'
 import { ConstraintThreads } from './constraint-threads.ts'
 import { FlatNetwork, type NetworkTables } from './flat-network.ts'
 import { type CompiledConstraint, Matcher } from './matcher.ts'
@@ -13,8 +13,8 @@ import { buildTokenTrie } from './token-trie.ts'
 /** Limits of the cache of compiled schemas and patterns: their number, and their total nodes and states. */
 const MAX_CACHED = 64
 const MAX_CACHED_SIZE = 200_000
-/** Time for a compilation on the event loop; a longer one is repeated in a thread. */
-const QUICK_MS = 20
+/** Steps of a compilation on the event loop, about 20 ms; a longer one is repeated in a thread. */
+const QUICK_STEPS = 400_000
 
 export interface ConstraintVocabulary {
   /** Number of token ids. */
@@ -121,9 +121,9 @@ export class OutputConstraints {
 
 function quickly(constraint: CompilableConstraint): NetworkTables | null {
   try {
-    return withTimeLimit(QUICK_MS, () => compileConstraint(constraint))
+    return withLimits({ steps: QUICK_STEPS }, () => compileConstraint(constraint))
   } catch (error) {
-    if (error instanceof CompileTimeout) return null
+    if (error instanceof CompileLimitExceeded) return null
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp'
 import { characterClass, characterSet } from './character-sets.ts'
 import { type CodePoints, codePoints, everyCodePoint } from './code-points.ts'
+import { spendSteps } from './compile-limits.ts'
 import { AutomatonTooLarge, type Dfa } from './dfa.ts'
 import { type Fragment, NfaBuilder } from './nfa.ts'
 import { unsupported } from './unsupported.ts'
@@ -33,6 +34,8 @@ export function compileRegex(pattern: string, options: RegexOptions): Dfa | null
   const { path, match, encoding = utf8, around = '' } = options
   const shown = JSON.stringify(pattern.length > 60 ? `${pattern.slice(0, 60)}…` : pattern)
   if (pattern.length > MAX_LENGTH) throw unsupported(path, `the pattern is longer than ${MAX_LENGTH} characters`)
+  // The parser has no limit.
+  spendSteps(pattern.length * 100)
   const translation = new Translation(path, shown, encoding)
   const { nfa } = translation
   try {
@@ -59,7 +62,7 @@ class Translation {
   readonly #path: string
   readonly #shown: string
   readonly #encoding: CharacterEncoding
-  /** Cache of encoded sets, by syntax node: repetition encodes the same node several times. */
+  /** Cache of encoded sets, by character or syntax node: repetition encodes the same node several times. */
   readonly #encoded = new Map<unknown, ByteGraph>()
 
   constructor(path: string, shown: string, encoding: CharacterEncoding) {
@@ -93,7 +96,7 @@ class Translation {
   #element(node: AST.Element): Fragment {
     switch (node.type) {
       case 'Character':
-        return this.#characters(node, () => codePoints([[node.value, node.value]]))
+        return this.#characters(node.value, () => codePoints([[node.value, node.value]]))
       case 'CharacterSet':
         return this.#characters(node, () => characterSet(node))
       case 'CharacterClass':
@@ -121,7 +124,10 @@ class Translation {
 
   #characters(part: unknown, set: () => CodePoints): Fragment {
     let graph = this.#encoded.get(part)
-    if (graph === undefined) this.#encoded.set(part, (graph = this.#encoding(set())))
+    if (graph === undefined) {
+      spendSteps(300)
+      this.#encoded.set(part, (graph = this.#encoding(set())))
+    }
     return this.nfa.bytes(graph)
   }
 

@@ -1,4 +1,4 @@
-import { checkTime } from './compile-time.ts'
+import { spendSteps } from './compile-limits.ts'
 import { NetworkTooLarge } from './network.ts'
 import { unsupported } from './unsupported.ts'
 
@@ -70,7 +70,7 @@ export class SchemaSources {
     const found: Source[] = []
     let never = false
     const visit = (schema: unknown, path: string): void => {
-      checkTime()
+      spendSteps(10)
       if (schema === false) never = true
       if (typeof schema === 'boolean') return
       if (!isObject(schema)) throw unsupported(path, 'a schema must be an object or a boolean')

@@ -17,6 +17,11 @@ export class KnownState {
     this.#table = table
   }
 
+  /** True if the successor for a byte is cached. */
+  knows(byte: number): boolean {
+    return this.#era === this.#table.era && this.#next?.[byte] !== undefined
+  }
+
   next(byte: number): KnownState | null {
     // A dropped state must not stay reachable through its predecessors.
     if (this.#next === undefined || this.#era !== this.#table.era) {

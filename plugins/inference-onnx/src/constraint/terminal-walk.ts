@@ -13,6 +13,8 @@ export interface TerminalWalk {
   readonly long: Int32Array
   /** Pairs of a trie node at which the terminal may end, and the number of characters that started up to there. */
   readonly exits: Int32Array
+  /** Number of nodes of the trie that were visited. */
+  readonly visited: number
 }
 
 /** Maximum remaining length for which walks are cached per exact length. */
@@ -29,9 +31,11 @@ export function walkTerminal(trie: TokenTrie, dfa: Dfa, start: number, between: 
   states[0] = start
   const inside = new Uint32Array(Math.ceil(trie.vocabularySize / 32))
   let insideCount = 0
+  let visited = 0
   const long: number[] = []
   const exits: number[] = []
   for (let node = 1; node < nodes; ) {
+    visited++
     const depth = depthOf[node] as number
     const before = states[depth - 1] as number
     const state = dfa.next(before, byteOf[node] as number)
@@ -66,7 +70,8 @@ export function walkTerminal(trie: TokenTrie, dfa: Dfa, start: number, between: 
     inside: dense ? inside : null,
     few: dense ? new Int32Array() : tokensOf(inside),
     long: Int32Array.from(long),
-    exits: Int32Array.from(exits)
+    exits: Int32Array.from(exits),
+    visited
   }
 }
 

@@ -1,3 +1,4 @@
+import { MaskWork } from './mask-work.ts'
 import { PushdownState, type Thread } from './pushdown.ts'
 import type { KnownState, StateTable } from './state-table.ts'
 import { SHORT, type TerminalWalk, walkTerminal } from './terminal-walk.ts'
@@ -31,30 +32,34 @@ export class TokenMasks {
 
   /**
    * Returns the mask of a state, which must not be changed. `grammar` identifies the grammar, since states of different
-   * grammars may have equal keys.
+   * grammars may have equal keys. Throws `INF_CONSTRAINT_UNSUPPORTED` if it needs more than the allowed `work`.
    */
-  of(known: KnownState, table: StateTable, grammar: number): TokenMask {
+  of(known: KnownState, table: StateTable, grammar: number, work = new MaskWork()): TokenMask {
     return this.#masks.get(`${grammar}/${known.state.key}`, () => {
       const bits = new Uint32Array(this.#scratch.length)
       const { state } = known
+      work.begin()
       if (state instanceof PushdownState) {
-        for (const thread of state.threads) this.#addThread(state, thread, table, bits)
+        for (const thread of state.threads) this.#addThread(state, thread, table, bits, work)
       } else {
-        this.#walk(0, known, bits)
+        this.#walk(0, known, bits, work)
       }
       return { bits, any: bits.some(word => word !== 0) }
     })
   }
 
   /** Adds the tokens that one thread allows: tokens inside its terminal, and tokens that continue after it. */
-  #addThread(state: PushdownState, thread: Thread, table: StateTable, bits: Uint32Array): void {
+  #addThread(state: PushdownState, thread: Thread, table: StateTable, bits: Uint32Array, work: MaskWork): void {
     const { terminal, count } = thread
     const { dfa, between } = terminal
     const room = terminal.maxLength - count
     const walkRoom = room <= SHORT ? room : Number.POSITIVE_INFINITY
-    const walk = this.#walks.get(`${dfa.id}:${thread.state}:${between < 0 ? '' : walkRoom}`, () =>
-      walkTerminal(this.#trie, dfa, thread.state, between, walkRoom)
-    )
+    const walk = this.#walks.get(`${dfa.id}:${thread.state}:${between < 0 ? '' : walkRoom}`, () => {
+      const made = walkTerminal(this.#trie, dfa, thread.state, between, walkRoom)
+      work.spend(made.visited)
+      return made
+    })
+    work.spend(bits.length)
     this.#addInside(walk, room, bits)
     const { exits } = walk
     if (exits.length === 0) return
@@ -63,7 +68,7 @@ export class TokenMasks {
       const characters = count + (exits[i + 1] as number)
       if (characters < terminal.minLength || characters > terminal.maxLength) continue
       this.#addTokens(exits[i] as number, bits)
-      this.#walk(exits[i] as number, after, bits)
+      this.#walk(exits[i] as number, after, bits, work)
     }
   }
 
@@ -80,14 +85,18 @@ export class TokenMasks {
   }
 
   /** Adds the tokens below a trie node that can follow a state. */
-  #walk(root: number, from: KnownState, bits: Uint32Array): void {
+  #walk(root: number, from: KnownState, bits: Uint32Array, work: MaskWork): void {
     const { byteOf, depthOf, endOf } = this.#trie
     const end = endOf[root] as number
     const base = depthOf[root] as number
     const states: KnownState[] = [from]
     for (let node = root + 1; node < end; ) {
       const depth = (depthOf[node] as number) - base
-      const next = (states[depth - 1] as KnownState).next(byteOf[node] as number)
+      const before = states[depth - 1] as KnownState
+      const byte = byteOf[node] as number
+      if (before.knows(byte)) work.spend(1)
+      else work.spend(1, before.state instanceof PushdownState ? before.state.threads.length : 1)
+      const next = before.next(byte)
       if (next === null) {
         node = endOf[node] as number
         continue

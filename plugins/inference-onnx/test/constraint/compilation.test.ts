@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OutputConstraint } from '@svc/contracts'
 import t from 'tap'
-import { CompileTimeout, ConstraintThreads, compileConstraint, withTimeLimit } from '#constraint'
+import { CompileLimitExceeded, ConstraintThreads, compileConstraint, withLimits } from '#constraint'
 import { byteVocabulary, OutputConstraints, write } from '../support/writers.ts'
 
 /** Constraints whose automata need seconds. */
@@ -14,11 +14,13 @@ const SLOW: readonly Exclude<OutputConstraint, { type: 'grammar' }>[] = [
   { type: 'json-schema', schema: { type: 'string', pattern: '^\\p{L}{40}\\p{Lu}{40}$', maxLength: 90 } }
 ]
 
-t.test('a compilation ends at its time limit, in every form of constraint', async t => {
+t.test('a compilation ends at its limits, in every form of constraint', async t => {
   for (const constraint of SLOW) {
-    t.throws(() => withTimeLimit(5, () => compileConstraint(constraint)), new CompileTimeout('the time limit is over'))
+    const compile = () => compileConstraint(constraint)
+    t.throws(() => withLimits({ milliseconds: 5 }, compile), new CompileLimitExceeded('the time limit is over'))
+    t.throws(() => withLimits({ steps: 400_000 }, compile), new CompileLimitExceeded('the limit on steps is exceeded'))
   }
-  t.doesNotThrow(() => withTimeLimit(60_000, () => compileConstraint({ type: 'regex', pattern: 'a' })))
+  t.doesNotThrow(() => withLimits({ steps: 10_000 }, () => compileConstraint({ type: 'regex', pattern: 'a' })))
 })
 
 t.test('a slow constraint is compiled in a thread, and equals the one compiled here', async t => {

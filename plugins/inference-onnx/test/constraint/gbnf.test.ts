@@ -2,7 +2,14 @@ import type { OutputConstraint } from '@svc/contracts'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { type GbnfExpression, parseGbnf } from '#constraint'
-import { bundledVocabulary, byteVocabulary, closingLogit, OutputConstraints, write } from '../support/writers.ts'
+import {
+  bundledVocabulary,
+  byteVocabulary,
+  closingLogit,
+  OutputConstraints,
+  vocabularyOf,
+  write
+} from '../support/writers.ts'
 
 const bytewise = new OutputConstraints(byteVocabulary)
 const [END] = byteVocabulary.endTokens as unknown as [number]
@@ -195,6 +202,57 @@ t.test('hostile grammars are refused with a reason', async t => {
     matcher.accept(0x78)
   }
   t.ok(has(matcher.allowed(), 0x79), 'an ambiguous grammar has few threads')
+})
+
+t.test('a grammar with too many ways to continue is refused while it is used, in limited time', async t => {
+  const pieces = Array.from({ length: 4_000 }, (_, at) => `${at.toString(36)}${'0123456789'.slice(at % 10)}`)
+  const vocabulary = vocabularyOf([...Array.from({ length: 128 }, (_, byte) => Uint8Array.of(byte)), ...pieces])
+  const constraints = new OutputConstraints(vocabulary)
+  t.teardown(() => constraints.close())
+  const ways = Array.from(
+    { length: 300 },
+    (_, at) => `[^\\x${(at % 32).toString(16).padStart(2, '0')}]{${at % 12},} [0-9] root`
+  )
+  const matcher = await constraints.matcher(gbnf(`root ::= "x" | ${ways.join(' | ')}`), { ignoreEnd: false })
+  const run = () => {
+    for (let step = 0; step < 100; step++) {
+      matcher.allowed()
+      matcher.accept(0x61)
+    }
+  }
+  t.throws(run, { code: 'INF_CONSTRAINT_UNSUPPORTED', message: /too ambiguous/ })
+})
+
+t.test('allows a token exactly if its bytes may follow one by one', async t => {
+  const texts = [...'xyz', 'xy', 'yx', 'xx', 'yz', 'zz', 'xyx', 'yzz', 'xyxy', 'zzy']
+  const constraints = new OutputConstraints(vocabularyOf(texts))
+  let allowed = 0
+  await fc.assert(
+    fc.asyncProperty(grammars, fc.array(fc.nat(texts.length - 1), { maxLength: 4 }), async (grammar, choices) => {
+      const matcher = await constraints.matcher(gbnf(grammar), { ignoreEnd: false }).catch((error: Error) => error)
+      if (matcher instanceof Error) {
+        if (!/left recursion|no text/.test(matcher.message)) throw matcher
+        return
+      }
+      let written = ''
+      for (const choice of choices) {
+        if (matcher.isFinished()) return
+        const mask = matcher.allowed()
+        for (const [token, text] of texts.entries()) {
+          const { bytes } = await read(grammar, written + text)
+          if (has(mask, token) !== (bytes === written.length + text.length)) throw new Error(`${written}|${text}`)
+          if (has(mask, token)) allowed++
+        }
+        const next = texts.findIndex((_, at) => has(mask, (at + choice) % texts.length))
+        if (next < 0) return
+        const token = (next + choice) % texts.length
+        matcher.accept(token)
+        written += texts[token]
+      }
+    }),
+    { numRuns: 60 }
+  )
+  t.ok(allowed > 50, `${allowed} allowed tokens`)
 })
 
 /** Grammars of three rules, without left recursion: each alternative begins with text, or calls a later rule. */
