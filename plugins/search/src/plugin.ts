@@ -174,6 +174,9 @@ export default definePlugin({
       log: ctx.log
     })
     ctx.effect('index of the project', () => index.close())
+    ctx.onConfig((next, previous) => {
+      if (next.index_skip_sources.join() !== previous.index_skip_sources.join()) index.sourcesChanged()
+    })
     ctx.follow(searchSources, items => {
       sources = items
       index.sourcesChanged()

@@ -101,6 +101,12 @@ export const settings = t.object({
     default: true,
     description: 'Whether a serving process updates the index when files change, once svc search index has made it.'
   }),
+  index_skip_sources: t.array(t.string({ minLength: 1, maxLength: 64 }), {
+    default: [],
+    maxItems: 100,
+    ...live,
+    description: 'Names of sources that are not indexed, such as sessions. Their documents leave the index.'
+  }),
   index_max_file_bytes: t.integer({
     default: 1_048_576,
     minimum: 1_024,

@@ -15,7 +15,7 @@ async function watched(t: Test, databaseInProject = false) {
     new ProjectIndex({
       projectRoot: bed.root,
       database: bed.database,
-      settings: () => ({ ...DEFAULTS, index_step_ms: 20_000, index_watch: true }),
+      settings: () => ({ ...DEFAULTS, index_step_ms: 20_000, index_watch: true, index_skip_sources: [] }),
       serves: true,
       sources: () => [],
       completeVectors: async () => 0,

@@ -170,10 +170,11 @@ t.test('a process that serves follows the changes of sources, and removes those 
     }
   })
   let sources: SearchSource[] = [source]
+  let skipped: string[] = []
   const index = new ProjectIndex({
     projectRoot: bed.root,
     database: bed.database,
-    settings: () => ({ ...DEFAULTS, index_step_ms: 20_000, index_watch: true }),
+    settings: () => ({ ...DEFAULTS, index_step_ms: 20_000, index_watch: true, index_skip_sources: skipped }),
     serves: true,
     sources: () => sources,
     completeVectors: async () => 0,
@@ -197,4 +198,13 @@ t.test('a process that serves follows the changes of sources, and removes those 
   index.sourcesChanged()
   await finds('gamma', 1)
   await finds('beta', 0)
+  skipped = ['later']
+  t.match(await index.index({ full: false, signal: never }), { sources: [] })
+  await finds('gamma', 0)
+  skipped = []
+  index.sourcesChanged()
+  await finds('gamma', 1)
+  skipped = ['later']
+  index.sourcesChanged()
+  await finds('gamma', 0)
 })

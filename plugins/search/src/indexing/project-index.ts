@@ -16,7 +16,7 @@ import { SourceWatch } from './source-watch.ts'
 export interface ProjectIndexParts {
   readonly projectRoot: string
   readonly database: DatabaseStore | undefined
-  readonly settings: () => IndexSettings & Pick<Settings, 'index_watch'>
+  readonly settings: () => IndexSettings & Pick<Settings, 'index_watch' | 'index_skip_sources'>
   /** Whether the process serves until it is stopped, so that watching files is worthwhile. */
   readonly serves: boolean
   /** Sources that plugins contribute. */

@@ -76,10 +76,15 @@ export class SourceIndexer {
 
   /** Removes the documents of all sources but these. Returns their number. */
   async keep(names: ReadonlySet<string>): Promise<number> {
+    const counts = await this.#parts.store.counts()
+    return this.drop(counts.map(({ name }) => name).filter(name => !names.has(name)))
+  }
+
+  /** Removes the documents of sources. Returns their number. */
+  async drop(names: readonly string[]): Promise<number> {
     const { store } = this.#parts
     let removed = 0
-    for (const { name } of await store.counts())
-      if (!names.has(name)) removed += await store.remove([...(await store.known(name)).keys()])
+    for (const name of names) if (name !== 'repo') removed += await store.remove([...(await store.known(name)).keys()])
     return removed
   }
 

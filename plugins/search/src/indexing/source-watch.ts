@@ -1,5 +1,6 @@
 import type { DatabaseStore, SearchSource } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import type { Settings } from '../settings.ts'
 import { SourceIndexer, type SourceIndexerParts, type SourceReport, type SourceRun } from './source-indexer.ts'
 import { SourceStore } from './source-store.ts'
 
@@ -8,7 +9,7 @@ const QUIET_MS = 1_000
 
 export interface SourceWatchParts {
   readonly database: DatabaseStore
-  readonly settings: SourceIndexerParts['settings']
+  readonly settings: () => ReturnType<SourceIndexerParts['settings']> & Pick<Settings, 'index_skip_sources'>
   readonly sources: () => readonly SearchSource[]
   readonly onChange: () => void
   readonly log: Logger
@@ -36,8 +37,10 @@ export class SourceWatch {
 
   /** Throws like {@link SourceIndexer.index}. */
   async index(run: SourceRun): Promise<readonly SourceReport[]> {
-    const reports = await this.#indexer.index(this.#parts.sources(), run)
-    if (reports.some(({ indexed, removed }) => indexed + removed > 0)) this.#parts.onChange()
+    this.refresh()
+    const gone = await this.#indexer.drop(this.#parts.settings().index_skip_sources)
+    const reports = await this.#indexer.index(this.#sources(), run)
+    if (gone > 0 || reports.some(({ indexed, removed }) => indexed + removed > 0)) this.#parts.onChange()
     return reports
   }
 
@@ -58,7 +61,7 @@ export class SourceWatch {
   /** Watches the sources that are contributed now. */
   refresh(allChanged = false): void {
     if (this.#afterwards === null || this.#parts.signal.aborted) return
-    const sources = new Set(this.#parts.sources())
+    const sources = new Set(this.#sources())
     for (const [source, end] of this.#watched)
       if (!sources.has(source)) {
         this.#watched.delete(source)
@@ -87,6 +90,13 @@ export class SourceWatch {
     await this.#indexer.settled()
   }
 
+  /** The contributed sources that the settings do not skip. */
+  #sources(): readonly SearchSource[] {
+    const { sources, settings } = this.#parts
+    const skipped = new Set(settings().index_skip_sources)
+    return sources().filter(({ name }) => !skipped.has(name))
+  }
+
   #soon(): void {
     if (this.#parts.signal.aborted) return
     this.#timer ??= setTimeout(() => {
@@ -96,8 +106,8 @@ export class SourceWatch {
   }
 
   async #update(): Promise<void> {
-    const { sources, signal, log } = this.#parts
-    const current = new Set(sources())
+    const { signal, log } = this.#parts
+    const current = new Set(this.#sources())
     const changed = [...this.#changed].filter(source => current.has(source))
     this.#changed.clear()
     try {
