@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { GoTemplate, isGoTemplate } from '#ollama'
 
@@ -194,4 +195,70 @@ t.test('parses a hostile template in linear time, and limits nesting, steps and 
   const twice =
     '{{ range .Messages }}{{ $.x }}{{ end }}{{ $x := "ab" }}{{ range .Messages }}{{ $x = print $x $x }}{{ end }}'
   t.throws(() => renderedFor(twice, { messages: many }), { code: 'MSV_REQUEST_INVALID' })
+})
+
+t.test('any template is rendered, or refused with the name of the field', async () => {
+  const words = [
+    '{{',
+    '}}',
+    '{{-',
+    '-}}',
+    ' ',
+    'if',
+    'else',
+    'end',
+    'range',
+    'with',
+    '$x',
+    ':=',
+    '=',
+    ',',
+    '|',
+    '(',
+    ')',
+    '.'
+  ]
+  const more = [
+    '.Messages',
+    '.Role',
+    '.Content',
+    '.Tools',
+    '$.System',
+    '"a"',
+    '`b`',
+    '1',
+    '-2',
+    'eq',
+    'and',
+    'or',
+    'not'
+  ]
+  const others = [
+    'len',
+    'slice',
+    'index',
+    'printf',
+    'json',
+    'nil',
+    'true',
+    'break',
+    'continue',
+    '/*',
+    '*/',
+    'text',
+    '"%s"'
+  ]
+  const token = fc.constantFrom(...words, ...more, ...others)
+  const template = fc.array(fc.oneof({ weight: 9, arbitrary: token }, fc.string({ maxLength: 3 })), { maxLength: 40 })
+  fc.assert(
+    fc.property(template, parts => {
+      try {
+        return typeof renderedFor(parts.join(' '), { tools: [WEATHER] }) === 'string'
+      } catch (error) {
+        const { code, data } = error as { code: string; data: { param: string } }
+        return ['MSV_UNSUPPORTED', 'MSV_REQUEST_INVALID'].includes(code) && data.param === 'template'
+      }
+    }),
+    { numRuns: 2_000 }
+  )
 })
