@@ -11,7 +11,7 @@ import type { LowRankSite } from './sites.ts'
  * adapter; those that it does not change, or with a lower rank, have zeroes.
  */
 export class AdapterFactors {
-  /** 0 for the base model. */
+  /** At least 1, also for an adapter that changes nothing: some devices reject empty tensors. */
   readonly rank: number
   readonly bytes: number
   readonly #mask: Tensor
@@ -62,17 +62,15 @@ export async function readFactors(
 ): Promise<AdapterFactors> {
   const reader = new TensorReader()
   const tensors = new Map<string, Tensor>()
-  const rank = Math.max(0, ...[...updates.values()].map(rankOf))
-  // Some devices reject empty tensors, so the base model has one rank of zeroes.
-  const ranks = Math.max(1, rank)
+  const rank = Math.max(1, ...[...updates.values()].map(rankOf))
   try {
     for (const site of sites) {
       signal?.throwIfAborted()
-      const { a, b } = await readSite(site, ranks, updates.get(site.tensor), reader)
-      tensors.set(`${site.name}.a`, await runtime.constant([ranks, site.inputs], a))
-      tensors.set(`${site.name}.b`, await runtime.constant([ranks, site.outputs], b))
+      const { a, b } = await readSite(site, rank, updates.get(site.tensor), reader)
+      tensors.set(`${site.name}.a`, await runtime.constant([rank, site.inputs], a))
+      tensors.set(`${site.name}.b`, await runtime.constant([rank, site.outputs], b))
     }
-    return new AdapterFactors(rank, await runtime.constant([1, ranks], new Float32Array(ranks).fill(1)), tensors)
+    return new AdapterFactors(rank, await runtime.constant([1, rank], new Float32Array(rank).fill(1)), tensors)
   } catch (error) {
     for (const tensor of tensors.values()) tensor.release()
     throw error
@@ -81,15 +79,15 @@ export async function readFactors(
   }
 }
 
-/** Reads the factors of one site: `a` `[ranks, inputs]`, and `b` `[ranks, outputs]`, scaled. */
+/** Reads the factors of one site: `a` `[rank, inputs]`, and `b` `[rank, outputs]`, scaled. */
 async function readSite(
   { inputs, outputs }: LowRankSite,
-  ranks: number,
+  rank: number,
   update: LowRankFactors | undefined,
   reader: TensorReader
 ): Promise<{ readonly a: Float32Array; readonly b: Float32Array }> {
-  const a = new Float32Array(ranks * inputs)
-  const b = new Float32Array(ranks * outputs)
+  const a = new Float32Array(rank * inputs)
+  const b = new Float32Array(rank * outputs)
   if (update === undefined) return { a, b }
   const own = rankOf(update)
   await reader.read(update.a, 0, a.subarray(0, own * inputs), 'adapter')

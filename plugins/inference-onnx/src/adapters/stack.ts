@@ -77,7 +77,7 @@ export class AdapterStack implements VariantFamily {
   /** Throws `INF_OUT_OF_MEMORY`; the adapters can still be used. */
   async mix(weights: readonly unknown[]): Promise<DecoderVariant> {
     const owners = weights.map(each => this.#options.memberOf(each))
-    const needed = new Set(owners.filter(owner => owner !== undefined && owner.factors.rank > 0) as StackMember[])
+    const needed = new Set(owners.filter(owner => owner !== undefined))
     const ranks = this.#rangeOf(needed) ?? (await this.#build(needed))
     const { variant, mask } = this.#mixOf(weights.length, ranks)
     mask.data.fill(0)

@@ -130,6 +130,24 @@ t.test('an adapter whose products overflow changes no other sequence of its run'
   }
 })
 
+t.test('an adapter without tensors has the results of the base model, in a run with it', async t => {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'candle_qlora_adapter.safetensors'), safetensors({}))
+  await writeFile(join(folder, 'adapter_manifest.json'), JSON.stringify({ rank: 2, alpha: 4 }))
+  const model = await load(t, 3)
+  await model.adapters?.add({ name: 'empty', directory: folder })
+  const request = { tokens: [9, 8, 7], maxTokens: 20, ignoreEos: true, sampling: { temperature: 0 } }
+  const [base, empty, other] = await Promise.all(
+    ['base', 'empty', 'patterns'].map(name => generate(model, { ...request, ...adapterOf(name) }))
+  )
+  t.same(empty?.tokens, base?.tokens)
+  t.notSame(other?.tokens, base?.tokens)
+  const [again, same] = await Promise.all(
+    ['base', 'empty'].map(name => generate(model, { ...request, ...adapterOf(name) }))
+  )
+  t.same([again?.tokens, same?.tokens], [base?.tokens, base?.tokens])
+})
+
 t.test('adapters of linear attention share runs with the base model', async t => {
   const engine = await openEngine(t)
   const folder = await familyDirectory(t, 'qwen3_5')
