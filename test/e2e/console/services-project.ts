@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { fakeGateway, sendJson } from '../../../plugins/openclaw/test/fake-gateway.ts'
 import { makeProject, pluginPackage } from '../served-project.ts'
@@ -5,12 +6,14 @@ import { HOSTILE } from './rows-plugin.ts'
 
 /** Name of a skill that the gateway of the project offers. */
 export const SKILL = 'acme/weather'
+const EMBEDDINGS = fileURLToPath(new URL('../../../plugins/inference-onnx/test/fixtures/embeddings/', import.meta.url))
 const ROWS = 1_200
 const FILES = 22
 /** As many findings as a rule reports in a file. */
 const STUBS_IN_FILE = 50
 
-/** Project with data of every service: secrets, usage of models, findings, an update, a skills gateway. */
+/** Project with data of every service: secrets, usage of models, findings, an update, a skills gateway,
+ * embeddings. */
 export async function servicesProject(t: Test): Promise<{ folder: string; env: Readonly<Record<string, string>> }> {
   const skill = { name: SKILL, version: '1.0.0', description: HOSTILE, author: HOSTILE, kind: 'document' }
   const gateway = await fakeGateway(t, {
@@ -40,6 +43,9 @@ threads = 1
 [plugins.providers]
 groq_api_key = "gsk-not-a-real-key"
 allowed = ["groq"]
+[plugins.model-server]
+embedding_model = "${EMBEDDINGS}bert"
+reranker_model = "${EMBEDDINGS}bert-reranker"
 [plugins.openclaw]
 url = "${gateway.url}"
 ws_url = "${gateway.wsUrl}"

@@ -27,6 +27,7 @@ t.test('pages of secrets, providers, telemetry, updates, skills and findings', {
     '/ui/p/updates/updates',
     ...[0, 1, 2, 3, 4].map(tab => `/ui/p/openclaw/gateway?tab=${tab}`),
     `/ui/p/openclaw/skills/${encodeURIComponent(SKILL)}`,
+    ...[1, 2].map(tab => `/ui/p/model-server/models?tab=${tab}`),
     '/ui/p/stub-check/findings',
     '/ui/p/stub-check/findings/0'
   ]
@@ -70,6 +71,18 @@ t.test('pages of secrets, providers, telemetry, updates, skills and findings', {
     await page.waitForURL('**/stub-check/findings/*')
     await page.getByRole('heading', { level: 1, name: 'src/f3.gd:42' }).waitFor()
     t.pass('the finding shows its place')
+  })
+
+  await t.test('texts are compared with the embedding model and the reranker, whose state is shown', async t => {
+    await open('/ui/p/model-server/models?tab=2')
+    await page.getByRole('textbox', { name: 'Query' }).fill('the capital of france')
+    await page.getByRole('textbox', { name: 'Texts' }).fill('a quick fox\nparis is the capital')
+    await page.getByRole('button', { name: 'Compare' }).click()
+    await page.getByText('relevance').first().waitFor()
+    await open('/ui/p/model-server/models?tab=1')
+    await page.getByRole('row', { name: /bert embedding ready/i }).waitFor()
+    await page.getByRole('row', { name: /bert-reranker reranker ready/i }).waitFor()
+    t.pass('both models are loaded')
   })
 
   await t.test('a search is sent when it is complete, not with each letter', async t => {
