@@ -75,6 +75,25 @@ const cases: Readonly<Record<string, OutputConstraint>> = {
       required: ['name', 'age', 'tags']
     }
   },
+  'a grammar (GBNF)': {
+    type: 'gbnf',
+    grammar: `
+root   ::= object
+value  ::= object | array | string | number | ("true" | "false" | "null") ws
+object ::= "{" ws (string ":" ws value ("," ws string ":" ws value)*)? "}" ws
+array  ::= "[" ws (value ("," ws value)*)? "]" ws
+string ::= "\\"" ([^"\\\\\\x7F\\x00-\\x1F] | "\\\\" (["\\\\bfnrt] | "u" [0-9a-fA-F]{4}))* "\\"" ws
+number ::= "-"? ([0-9] | [1-9] [0-9]{0,15}) ("." [0-9]+)? ([eE] [-+]? [0-9]{1,3})? ws
+ws     ::= | " " | "\\n" [ \\t]{0,20}`
+  },
+  'a right-recursive grammar': {
+    type: 'gbnf',
+    grammar: 'root ::= item rest\nrest ::= "," item rest | ""\nitem ::= [a-z]+ | "(" root ")"'
+  },
+  'one of 1,000 choices': {
+    type: 'regex',
+    pattern: Array.from({ length: 1_000 }, (_, at) => `choice${((at + 1) * 7919) % 100_003}`).join('|')
+  },
   'a regular expression': { type: 'regex', pattern: '\\w+(?: \\w+){3,30}\\.' }
 }
 
