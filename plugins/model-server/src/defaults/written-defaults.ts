@@ -5,8 +5,8 @@ import { GoTemplate, isGoTemplate } from '../ollama/go-template/go-template.ts'
 import { OPTION_NAMES, readOptions } from '../ollama/options.ts'
 import { type ModelDefaults, NO_DEFAULTS } from './model-defaults.ts'
 
-/** Maximum length of a template, in characters. */
-export const MAX_TEMPLATE_LENGTH = 65_536
+/** Three times the length of the longest template of a public model, in characters. */
+export const MAX_TEMPLATE_LENGTH = 32_768
 
 const messages = t.array(t.object({ role: t.enum(['system', 'user', 'assistant']), content: t.string() }))
 
