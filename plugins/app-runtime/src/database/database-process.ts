@@ -99,7 +99,8 @@ class DatabaseProcess {
     const reply = await new Promise<ProcessReply | Error>(resolve => {
       this.#settle = resolve
       if (this.#over !== null) this.#settleWith(this.#over)
-      else this.#process.send(question, error => error !== null && this.#end(error))
+      // A process that did not start, or has ended, is not connected; its event follows.
+      else if (this.#process.connected) this.#process.send(question, error => error !== null && this.#end(error))
     })
     if (reply instanceof Error) throw reply
     if (reply.ok) return reply.value
