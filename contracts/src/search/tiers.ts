@@ -40,6 +40,16 @@ export interface SearchTier {
    * throws, the search goes on without it.
    */
   query(request: SearchTierRequest, signal: AbortSignal): Promise<readonly SearchTierHit[]>
+  /**
+   * Returns the scores of hits that only the other leg of the corpus found, by key, so that both legs count for them;
+   * 0 if nothing matches. A key that is left out keeps the score of the other leg. Default: all are left out. If it
+   * throws, it is ignored.
+   */
+  scores?(
+    request: SearchTierRequest,
+    keys: readonly string[],
+    signal: AbortSignal
+  ): Promise<ReadonlyMap<string, number>>
 }
 
 /** Evidence of the tiers outside of `web_research`. */

@@ -36,6 +36,12 @@ export const settings = t.object({
     'SVC_SEARCH_MEMORY_VECTOR_WEIGHT'
   ),
   chunk_vector_weight: weight(0.6, 'Weight of the vector score of passages that words and vectors both find.'),
+  score_both_legs: t.boolean({
+    default: true,
+    ...live,
+    description:
+      'Compute the vector score of passages that only words find, and count 0 for the words of those that only vectors find. Off: such passages keep the score of the one that finds them.'
+  }),
   verification_quality_threshold: weight(
     0.55,
     'Quality of evidence below which a second search runs.',
@@ -133,7 +139,7 @@ export const settings = t.object({
     minimum: 0,
     maximum: 1_000_000,
     ...live,
-    description: 'Maximum vectors of passages. All of them are compared, in memory of 4 bytes per number.'
+    description: 'Maximum vectors of passages. They are compared in memory of 4 bytes per number.'
   }),
   index_step_ms: t.integer({
     default: 10_000,

@@ -1,11 +1,14 @@
+import { searchTiers } from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { Library } from '#root'
+import { countSingulars, singular, wordForms } from '#plan'
+import { indexOperation, Library } from '#root'
 import { candidateQuery, chunkTier } from '#tiers'
 import { openSearch } from './open-search.ts'
 
 const counted = (counts: Readonly<Record<string, number>>) =>
-  Object.entries(counts).map(([term, count]) => ({ term, count }))
+  Object.entries(counts).map(([term, count]) => ({ term, match: `"${term}"`, count }))
 
 t.test('all terms choose the passages while few passages have them', async t => {
   t.same(candidateQuery(counted({ retry: 30, backoff: 5, absent: 0 }), 1_000, 100), {
@@ -24,7 +27,6 @@ t.test('rare terms and pairs of common terms choose the passages, and very commo
   })
   t.match(candidateQuery(counted({ a: 990, the: 980 }), 1_000, 100), { match: '(("the" AND "a")) AND ("the" OR "a")' })
   t.match(candidateQuery(counted({ a: 990 }), 1_000, 100), { match: '"a"', isComplete: false })
-  t.match(candidateQuery(counted({ 'a"b': 3 }), 10), { match: '"a""b"' })
 })
 
 t.test('the terms that choose passages alone are the rarest ones, and have at most the maximum', async t => {
@@ -33,7 +35,8 @@ t.test('the terms that choose passages alone are the rarest ones, and have at mo
   let checked = 0
   fc.assert(
     fc.property(terms, fc.integer({ min: 1, max: 400 }), (terms, maximum) => {
-      const { match, isComplete } = candidateQuery(terms, 500, maximum)
+      const counted = terms.map(each => ({ ...each, match: `"${each.term}"` }))
+      const { match, isComplete } = candidateQuery(counted, 500, maximum)
       if (isComplete || match === null) return
       checked += 1
       const choosing = (/^\((.*?)\) AND /.exec(match)?.[1] ?? '').split(' OR ').filter(part => /^"\w+"$/.test(part))
@@ -81,4 +84,74 @@ t.test('a large index answers with the best passages, also if all words of the q
     "INSERT INTO search_document_chunks (document_id, chunk_index, body_text) VALUES (1, 30000, 'absent')"
   )
   t.equal((await search('absent')).length, 1, 'a new word is found at once')
+})
+
+t.test('singular and plural of a word are the same, and other words with s stay', async t => {
+  const words = ['retries', 'retry', 'boxes', 'matches', 'files', 'class', 'status', 'css', 'bus', 'this']
+  t.same(words.map(singular), ['retry', 'retry', 'box', 'match', 'file', 'class', 'status', 'css', 'bus', 'this'])
+  t.same(wordForms('retries'), ['retries', 'retry'])
+  t.same(wordForms('box'), ['box', 'boxes'])
+  t.same(wordForms('v2'), ['v2'])
+  t.same(
+    [...countSingulars('Retries of a readFiles', new Set(['retry', 'file'])).counts],
+    [
+      ['retry', 1],
+      ['file', 1]
+    ]
+  )
+})
+
+t.test('words in the heading of a passage count, and those of the other number', async t => {
+  const { kernel, write, service } = await openSearch(t)
+  const filler = 'Nothing about it is said here.\n'.repeat(80)
+  write({
+    'manual.md': `# Manual\n\n## Certificates\n\n${filler}\nIt ends with a word: numbat.\n`,
+    'other.md': '# Other\n\nA numbat without anything else.\n'
+  })
+  await kernel.call(indexOperation, {})
+  const find = async (query: string) => {
+    const request = { query, mode: 'full_text', corpora: ['document_chunks'], verify: false } as const
+    const { hits } = await service.query(request, new AbortController().signal)
+    return hits.map(({ provenance }) => provenance)
+  }
+  t.equal((await find('certificate numbats'))[0], 'repo:manual.md')
+  t.equal((await find('numbat'))[0], 'repo:other.md', 'the shorter passage')
+})
+
+t.test('a passage that only words or only vectors find is scored by both, unless that is turned off', async t => {
+  const tier = (
+    name: string,
+    leg: 'text' | 'vector',
+    found: Record<string, number>,
+    others: Record<string, number>
+  ) => ({
+    name,
+    leg,
+    corpus: 'knowledge_graph' as const,
+    query: async () => Object.entries(found).map(([key, score]) => ({ key, text: key, score })),
+    scores: async (_: unknown, keys: readonly string[]) =>
+      new Map(keys.flatMap(key => (key in others ? ([[key, others[key] as number]] as const) : [])))
+  })
+  const tiers = definePlugin({
+    name: 'wiki',
+    activate(ctx) {
+      ctx.contribute(searchTiers, tier('wiki_words', 'text', { both: 1, words: 0.5 }, { vectors: 0 }))
+      ctx.contribute(searchTiers, tier('wiki_vectors', 'vector', { both: 1.5, vectors: 1.4, alone: 1.3 }, { words: 1 }))
+      ctx.contribute(searchTiers, {
+        ...tier('wiki_broken', 'vector', { alone: 1.2 }, {}),
+        scores: async () => {
+          throw new Error('no scores')
+        }
+      })
+    }
+  }) as Plugin
+  const scoresOf = async (settings: object) => {
+    const { service } = await openSearch(t, { plugins: [tiers], settings })
+    const request = { query: 'anything', mode: 'hybrid', corpora: ['knowledge_graph'], verify: false } as const
+    const { hits, complete } = await service.query(request, new AbortController().signal)
+    t.ok(complete)
+    return Object.fromEntries(hits.map(({ key, score }) => [key, Number(score.toFixed(3))]))
+  }
+  t.same(await scoresOf({ chunk_vector_weight: 0.6 }), { both: 1.3, alone: 1.3, vectors: 0.84, words: 0.8 })
+  t.same(await scoresOf({ score_both_legs: false }), { vectors: 1.4, both: 1.3, alone: 1.3, words: 0.5 })
 })

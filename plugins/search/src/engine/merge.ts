@@ -11,13 +11,20 @@ interface Merged {
   readonly factors: string[]
 }
 
+export interface TierFound {
+  readonly tier: SearchTier
+  readonly hits: readonly TierHit[]
+  /** Scores of the tier for hits of the other leg, by key. */
+  readonly others?: ReadonlyMap<string, number>
+}
+
 /**
  * Merges the hits of a corpus: those with the same key become one, whose score fuses the best score of each leg.
  * Returns at most `limit` hits, best first.
  */
 export function mergeHits(
   corpus: SearchCorpus,
-  found: readonly { readonly tier: SearchTier; readonly hits: readonly TierHit[] }[],
+  found: readonly TierFound[],
   terms: readonly string[],
   vectorWeight: number,
   limit: number
@@ -42,6 +49,11 @@ export function mergeHits(
       entry.factors.push(...hit.factors.filter(factor => !entry.factors.includes(factor)))
     }
   }
+  for (const { tier, others = new Map<string, number>() } of found)
+    for (const [key, score] of others) {
+      const entry = merged.get(key)
+      if (entry !== undefined) entry[tier.leg ?? 'text'] ??= score
+    }
   return [...merged.values()]
     .map(entry => searchHit(corpus, entry, terms, vectorWeight))
     .sort((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1))

@@ -33,11 +33,14 @@ interface NamedModel {
 
 /** Age from which the choice of a provider is made again. */
 const REMOTE_FRESH_MS = 30_000
+const MAX_RECENT = 16
 
 /** Embedder of the model folder in the settings, which is loaded at the first use, or of a provider. */
 export class ModelEmbedder implements TextEmbedder {
   readonly #parts: ModelEmbedderParts
   #loaded: { readonly folder: string; readonly model: Promise<LoadedEmbedder> } | null = null
+  /** Several tiers need the vector of one query. */
+  readonly #recent = new Map<string, EmbeddedText>()
   #remote: { readonly until: number; readonly model: Promise<NamedModel> } | null = null
 
   constructor(parts: ModelEmbedderParts) {
@@ -53,8 +56,17 @@ export class ModelEmbedder implements TextEmbedder {
 
   async embed(text: string, signal: AbortSignal, role: 'query' | 'document' = 'query'): Promise<EmbeddedText> {
     const { model, name } = await this.#model()
+    const key = JSON.stringify([name, role, text])
+    const known = this.#recent.get(key)
+    if (known !== undefined) return known
     const { values, dimensions } = await model.embed([text], { truncate: true, role, signal })
-    return { model: name, vector: values.slice(0, dimensions) }
+    const embedded = { model: name, vector: values.slice(0, dimensions) }
+    this.#recent.set(key, embedded)
+    for (const oldest of this.#recent.keys()) {
+      if (this.#recent.size <= MAX_RECENT) break
+      this.#recent.delete(oldest)
+    }
+    return embedded
   }
 
   /** Returns the vectors of documents, in order. Throws the errors of the model. */

@@ -30,6 +30,7 @@ import { contradicts } from '../result/lines.ts'
 import { reciprocalRankFusion } from '../score/fusion.ts'
 import { clamp } from '../score/scores.ts'
 import type { Settings } from '../settings.ts'
+import { completeLegs, type OtherScores } from './complete-legs.ts'
 import { mergeHits } from './merge.ts'
 import { labels, type TierOutcome, TierRunner } from './run-tier.ts'
 
@@ -197,7 +198,10 @@ export class SearchEngine implements SearchService {
     const outcomes = new Map<SearchTier, TierOutcome>()
     const results = await Promise.all(local.map(run))
     for (const [index, tier] of local.entries()) outcomes.set(tier, results[index] as TierOutcome)
-    const found = this.#merge(plan, outcomes, request)
+    const others: OtherScores = settings.score_both_legs
+      ? await completeLegs(outcomes, request, settings.tier_timeout_ms, signal)
+      : new Map()
+    const found = this.#merge(plan, outcomes, others, request)
     const threshold = clamp(settings.verification_quality_threshold, 0, 1)
     const quality = factsIn(found, outcomes).evidenceQuality
     const evidence = { hits: found.length, quality, isWeak: quality < threshold }
@@ -208,7 +212,7 @@ export class SearchEngine implements SearchService {
       outcomes.set(tier, outcome)
       hasWebHits ||= outcome.hits.length > 0
     }
-    const hits = this.#merge(plan, outcomes, request)
+    const hits = this.#merge(plan, outcomes, others, request)
     return {
       hits: markContradiction(hits),
       reports: [...outcomes.values()].map(({ report }) => report),
@@ -219,11 +223,14 @@ export class SearchEngine implements SearchService {
   #merge(
     plan: SearchPlan,
     outcomes: ReadonlyMap<SearchTier, TierOutcome>,
+    others: OtherScores,
     { terms, limit }: SearchTierRequest
   ): readonly SearchHit[] {
     const { memory_vector_weight, chunk_vector_weight } = this.#parts.settings()
     return plan.corpora.flatMap(corpus => {
-      const found = [...outcomes].flatMap(([tier, { hits }]) => (tier.corpus === corpus ? [{ tier, hits }] : []))
+      const found = [...outcomes].flatMap(([tier, { hits }]) =>
+        tier.corpus === corpus ? [{ tier, hits, ...defined({ others: others.get(tier) }) }] : []
+      )
       const weight = clamp(corpus === 'memory' ? memory_vector_weight : chunk_vector_weight, 0, 1)
       return mergeHits(corpus, found, terms, weight, limit)
     })

@@ -2,6 +2,8 @@ const WORD = /[\p{L}\p{N}_]+/gu
 const PARTS = /\p{Lu}?[\p{Ll}]+|\p{Lu}+(?!\p{Ll})|\p{N}+|[\p{Lo}]+/gu
 const MAX_TERMS = 24
 const MIN_TERM_LENGTH = 2
+/** Shorter words, such as `bus` and `css`, are no plurals. */
+const MIN_PLURAL_LENGTH = 3
 /** Characters of a text that are looked at for its words. */
 const MAX_CHARS = 200_000
 
@@ -44,6 +46,39 @@ export function countTerms(
   for (const word of text.match(WORD) ?? []) {
     words += 1
     for (const term of termsOf(word)) if (terms.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1)
+  }
+  return { counts, words }
+}
+
+/**
+ * Returns the singular of an English noun, or the infinitive of a verb with `s`; the word itself for other words. The
+ * rule is that of Harman's S stemmer, with `ches`, `shes` and the like.
+ */
+export function singular(word: string): string {
+  if (word.length <= MIN_PLURAL_LENGTH || !word.endsWith('s') || /(?:ss|us|is)$/.test(word)) return word
+  if (word.endsWith('ies')) return `${word.slice(0, -3)}y`
+  return word.slice(0, /(?:[sxz]|ch|sh)es$/.test(word) ? -2 : -1)
+}
+
+/** Returns a word, its singular and its plural, without duplicates. */
+export function wordForms(word: string): readonly string[] {
+  const one = singular(word)
+  const isWord = one.length >= MIN_PLURAL_LENGTH && /^\p{L}+$/u.test(one)
+  const plural = one.endsWith('y') ? `${one.slice(0, -1)}ies` : /(?:[sxz]|ch|sh)$/.test(one) ? `${one}es` : `${one}s`
+  return [...new Set([word, one, ...(isWord ? [plural] : [])])]
+}
+
+/** Counts the occurrences of words in a text by their singular, and the words of the text. */
+export function countSingulars(
+  text: string,
+  wanted: ReadonlySet<string>
+): { readonly counts: ReadonlyMap<string, number>; readonly words: number } {
+  const counts = new Map<string, number>()
+  let words = 0
+  for (const word of text.match(WORD) ?? []) {
+    words += 1
+    for (const term of new Set(termsOf(word).map(singular)))
+      if (wanted.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1)
   }
   return { counts, words }
 }

@@ -3,6 +3,8 @@ const MAX_CHOSEN = 4_000
 
 export interface CountedTerm {
   readonly term: string
+  /** FTS5 query for the term. */
+  readonly match: string
   /** Passages that contain the term. */
   readonly count: number
 }
@@ -35,15 +37,14 @@ export function candidateQuery(terms: readonly CountedTerm[], total: number, max
   const telling = present.filter(({ count }) => count <= Math.max(maximum, total / 2))
   const used = telling.length === 0 ? present : telling
   const pair = used.slice(rare.length, rare.length + 2)
-  const choosing = [...rare.map(quoted), ...(pair.length < 2 ? [] : [`(${pair.map(quoted).join(' AND ')})`])]
+  const choosing = [
+    ...rare.map(({ match }) => match),
+    ...(pair.length < 2 ? [] : [`(${pair.map(({ match }) => match).join(' AND ')})`])
+  ]
   const all = anyOf(used)
   return { match: choosing.length === 0 ? all : `(${choosing.join(' OR ')}) AND (${all})`, all, isComplete: false }
 }
 
 function anyOf(terms: readonly CountedTerm[]): string {
-  return terms.map(quoted).join(' OR ')
-}
-
-function quoted({ term }: CountedTerm): string {
-  return `"${term.replaceAll('"', '""')}"`
+  return terms.map(({ match }) => match).join(' OR ')
 }

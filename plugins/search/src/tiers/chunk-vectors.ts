@@ -17,6 +17,11 @@ export function chunkVectorTier(library: Library, vectors: ChunkVectors, embedde
     corpus: 'document_chunks',
     leg: 'vector',
     unavailable: () => library.problem ?? vectors.unavailable(),
+    async scores({ query }, keys, signal) {
+      const { model, vector } = await embedder.embed(query, signal)
+      const found = await vectors.similarities(model, vector, keys.map(Number))
+      return new Map([...found].map(([id, similarity]) => [String(id), chunkVectorScore(similarity)]))
+    },
     async query({ query, limit }, signal) {
       const { model, vector } = await embedder.embed(query, signal)
       const passages = async () => {

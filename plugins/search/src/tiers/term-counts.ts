@@ -1,3 +1,4 @@
+import { wordForms } from '../plan/words.ts'
 import type { Library } from '../store/library.ts'
 import { matchAny, namedTerms } from '../store/library.ts'
 import type { CountedTerm } from './candidates.ts'
@@ -36,14 +37,20 @@ export class TermCounts {
           `(SELECT COUNT(*) FROM search_document_chunks_fts WHERE search_document_chunks_fts MATCH :t${at}) AS t${at}`
       )
       if (this.#total === 0) columns.push('(SELECT COUNT(*) FROM search_document_chunks) AS total')
-      const [row = {}] = await this.#library.rows(
-        `SELECT ${columns.join(', ')}`,
-        namedTerms(unknown.map(term => matchAny([term])))
-      )
+      const [row = {}] = await this.#library.rows(`SELECT ${columns.join(', ')}`, namedTerms(unknown.map(matchForms)))
       const counts = new Map(unknown.map((term, at) => [term, Number(row[`t${at}`])]))
       for (const [term, count] of counts) if (count > 0) this.#counts.set(term, count)
       if (this.#total === 0) this.#total = Number(row.total)
     }
-    return { terms: terms.map(term => ({ term, count: this.#counts.get(term) ?? 0 })), total: this.#total }
+    return {
+      terms: terms.map(term => ({ term, match: matchForms(term), count: this.#counts.get(term) ?? 0 })),
+      total: this.#total
+    }
   }
+}
+
+/** FTS5 query for a word in singular and plural. */
+function matchForms(term: string): string {
+  const forms = wordForms(term)
+  return forms.length === 1 ? matchAny(forms) : `(${matchAny(forms)})`
 }

@@ -16,7 +16,10 @@ const COUNTS = `SELECT (SELECT COUNT(*) FROM search_document_chunks), CASE WHEN 
   THEN (SELECT COUNT(*) FROM embeddings WHERE source_type = '${CHUNK_SOURCE}')
   ELSE (SELECT COUNT(*) FROM embeddings WHERE source_type = '${CHUNK_SOURCE}'
     AND json_extract(metadata, '$.model') = :model) END`
-const PENDING = `SELECT c.id, c.body_text FROM search_document_chunks AS c WHERE c.id > :after AND NOT EXISTS
+/** The heading, or the title, tells what a part of a document is about. */
+const PENDING = `SELECT c.id, coalesce(nullif(p.heading, ''), d.title) AS heading, c.body_text
+  FROM search_document_chunks AS c JOIN search_documents AS d ON d.id = c.document_id
+  LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id WHERE c.id > :after AND NOT EXISTS
   (SELECT 1 FROM embeddings AS e WHERE e.source_type = '${CHUNK_SOURCE}' AND e.source_id = CAST(c.id AS TEXT)
     AND json_extract(e.metadata, '$.model') = :model) ORDER BY c.id LIMIT :limit`
 /** Ids of vectors only grow. */
@@ -83,7 +86,7 @@ export class ChunkVectors {
       }
       after = Number(rows.at(-1)?.id)
       const computed = await embedder.embedAll(
-        rows.map(row => String(row.body_text)),
+        rows.map(row => `${row.heading}\n${row.body_text}`),
         signal
       )
       await library.write(
@@ -103,6 +106,22 @@ export class ChunkVectors {
     const run = this.#reading.then(() => this.#current(model, vector.length))
     this.#reading = run.catch(() => undefined)
     return (await run).search(vector, limit)
+  }
+
+  /** Returns the similarities of chunks with a vector of a model, by id, without those that have no vector of it. */
+  async similarities(
+    model: string,
+    vector: Float32Array,
+    ids: readonly number[]
+  ): Promise<ReadonlyMap<number, number>> {
+    await this.#reading
+    const index = this.#held?.model === model ? this.#held.index : null
+    return new Map(
+      ids.flatMap((id): [number, number][] => {
+        const similarity = index?.similarity(id, vector) ?? null
+        return similarity === null ? [] : [[id, similarity]]
+      })
+    )
   }
 
   /** Forgets vectors of passages that were removed. */

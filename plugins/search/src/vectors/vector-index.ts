@@ -99,6 +99,22 @@ export class VectorIndex {
   }
 
   /**
+   * Returns the similarity of a query with the vector of an id; null without such a vector, or for a query of another
+   * length or of length zero.
+   */
+  similarity(id: number, query: Float32Array): number | null {
+    const row = this.#rowOf.get(id)
+    if (row === undefined || query.length !== this.dimensions) return null
+    const from = row * this.dimensions
+    let [product, squares] = [0, 0]
+    for (const [at, value] of query.entries()) {
+      product += value * (this.#values[from + at] as number)
+      squares += value * value
+    }
+    return Number.isFinite(squares) && squares > 0 ? product / Math.sqrt(squares) : null
+  }
+
+  /**
    * Returns the most similar vectors, best first, at most `k`. Throws `RangeError` for a query of another length, or
    * with numbers that are not finite; nothing is similar to a query of length zero.
    */
