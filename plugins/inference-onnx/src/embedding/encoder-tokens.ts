@@ -67,7 +67,7 @@ export class EncoderTokens {
     this.frame = single
     this.pair = pair
     this.unknown = this.#unknown(definition.model)
-    for (const token of [...single.before, ...single.after]) this.#check(token)
+    for (const token of [...single.before, ...single.after, ...(pair?.tokens ?? [])]) this.#check(token)
   }
 
   /**
@@ -100,10 +100,11 @@ export class EncoderTokens {
   }
 
   #check(token: number): void {
-    if (token < this.vocabularySize) return
+    // The vocabulary of a damaged file may have other values than row numbers.
+    if (Number.isSafeInteger(token) && token >= 0 && token < this.vocabularySize) return
     throw inferenceErrors.create(
       'INF_TOKENIZER_UNSUPPORTED',
-      `${this.#file}: token ${token} is outside of the model's vocabulary of ${this.vocabularySize} tokens`,
+      `${this.#file}: token ${JSON.stringify(token)} is outside of the model's vocabulary of ${this.vocabularySize} tokens`,
       { at: { file: this.#file }, hint: 'Copy the tokenizer and the weights of the same model.' }
     )
   }

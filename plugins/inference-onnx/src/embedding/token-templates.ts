@@ -12,9 +12,14 @@ export class PairTemplate {
     this.#parts = parts
   }
 
+  /** Tokens that the model adds. */
+  get tokens(): readonly number[] {
+    return this.#parts.flatMap(part => ('token' in part ? [part.token] : []))
+  }
+
   /** Number of tokens that the model adds. */
   get added(): number {
-    return this.#parts.filter(part => 'token' in part).length
+    return this.tokens.length
   }
 
   join(first: readonly number[], second: readonly number[]): EncodedText {

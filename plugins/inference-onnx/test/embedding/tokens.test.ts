@@ -113,6 +113,27 @@ t.test('broken tokenizers are refused with the field', async t => {
     code: 'INF_RUN_DIR_MALFORMED',
     message: /Other/
   })
+  for (const [name, change, message] of [
+    ['bert', each => delete each.model.vocab, /tokenizer\.json is not valid/],
+    ['roberta', each => delete each.model.merges, /tokenizer\.json is not valid/],
+    ['xlm-roberta', each => void (each.model.vocab = [null]), /tokenizer\.json is not valid/],
+    ['bert', each => void (each.added_tokens = [{}]), /tokenizer\.json is not valid/]
+  ] as const satisfies readonly (readonly [string, (each: Record<string, any>) => unknown, RegExp])[]) {
+    await refused(name, change, { code: 'INF_RUN_DIR_MALFORMED', message })
+  }
+  for (const id of [-3, 1.5, '7', 2 ** 31]) {
+    const broken = await open('bert', each => void (each.model.vocab.fox = id))
+    await t.rejects(broken.encode('a quick fox', NO_LIMIT), {
+      code: 'INF_TOKENIZER_UNSUPPORTED',
+      message: `token ${JSON.stringify(id)} is outside of the model's vocabulary`
+    })
+  }
+  const far = [{ Sequence: { id: 'A' } }, { SpecialToken: { id: '[SEP]' } }, { Sequence: { id: 'B' } }]
+  const outside = (each: Record<string, any>) => {
+    each.post_processor.special_tokens['[FAR]'] = { ids: [9_999] }
+    each.post_processor.pair = far.map(part => ('SpecialToken' in part ? { SpecialToken: { id: '[FAR]' } } : part))
+  }
+  await refused('bert', outside, { code: 'INF_TOKENIZER_UNSUPPORTED', message: /token 9999 is outside/ })
   const small = await open('bert', undefined, 20)
   await t.rejects(small.encode('a quick brown fox', NO_LIMIT), {
     code: 'INF_TOKENIZER_UNSUPPORTED',
