@@ -13,6 +13,7 @@
  *     [--only NAME]...
  */
 import { parseArgs } from 'node:util'
+import { defined } from '@svc/plugin-sdk'
 import { type EmbeddingContestant, type EmbeddingOptions, startEmbedder } from './embeddings/contestant.ts'
 import { embeddingModels } from './embeddings/models.ts'
 import { paragraphs, type TextSets, textSets } from './embeddings/texts.ts'
@@ -27,16 +28,20 @@ const BATCHES = [1, 32] as const
 const KINDS = ['queries', 'paragraphs', 'equal'] as const
 /** Maximum difference of a component of two unit vectors of the same text. */
 const TOLERANCE = 1e-4
+/** The same for weights of 8 bits. */
+const QUANTISED_TOLERANCE = 5e-3
 /** The same for transformers.js, which cuts the last special token of a text that is too long. */
 const CUT_TOLERANCE = 5e-3
 
 interface Entry {
   readonly engine: EmbeddingOptions['engine']
   readonly model: 'safetensors' | 'exported' | 'static'
+  readonly quantization?: EmbeddingOptions['quantization']
 }
 
 const entries: Readonly<Record<string, Entry>> = {
   svc: { engine: 'svc', model: 'safetensors' },
+  'svc, 8 bits': { engine: 'svc', model: 'safetensors', quantization: 'q8' },
   'svc, from model.onnx': { engine: 'svc', model: 'exported' },
   'transformers.js': { engine: 'transformers.js', model: 'exported' },
   fastembed: { engine: 'fastembed', model: 'exported' },
@@ -80,7 +85,13 @@ const running: { name: string; entry: Entry; contestant: EmbeddingContestant }[]
 const skipped: { name: string; reason: string }[] = []
 for (const [name, entry] of Object.entries(entries)) {
   if (values.only?.includes(name) === false || (isSmoke && entry.engine !== 'svc')) continue
-  const contestant = await startEmbedder({ engine: entry.engine, model: models[entry.model], threads, scratch })
+  const contestant = await startEmbedder({
+    engine: entry.engine,
+    model: models[entry.model],
+    threads,
+    scratch,
+    ...defined({ quantization: entry.quantization })
+  })
   if (typeof contestant === 'string') skipped.push({ name, reason: contestant })
   else running.push({ name, entry, contestant })
 }
@@ -104,7 +115,7 @@ async function measure(round: number, kind: keyof TextSets, batch: number, texts
     const first = expected.get(isStatic)
     // The tiny models of a smoke run have unlike weights.
     if (first === undefined || isSmoke) expected.set(isStatic, vectors)
-    else compare(name, first, vectors)
+    else compare(name, first, vectors, toleranceOf(name, entry))
     if (round < 0) continue
     const key = keyOf(name, kind, batch)
     speeds.set(key, [...(speeds.get(key) ?? []), (texts.length * 1000) / ms])
@@ -112,10 +123,19 @@ async function measure(round: number, kind: keyof TextSets, batch: number, texts
   }
 }
 
-function compare(name: string, first: readonly (readonly number[])[], vectors: readonly (readonly number[])[]): void {
+function toleranceOf(name: string, { quantization }: Entry): number {
+  if (quantization !== undefined) return QUANTISED_TOLERANCE
+  return name === 'transformers.js' ? CUT_TOLERANCE : TOLERANCE
+}
+
+function compare(
+  name: string,
+  first: readonly (readonly number[])[],
+  vectors: readonly (readonly number[])[],
+  tolerance: number
+): void {
   for (const [row, vector] of vectors.entries()) {
     const difference = Math.max(...vector.map((value, at) => Math.abs(value - (first[row]?.[at] ?? Number.NaN))))
-    const tolerance = name === 'transformers.js' ? CUT_TOLERANCE : TOLERANCE
     if (!(difference <= tolerance)) throw new Error(`${name}: the vector of text ${row} differs by ${difference}`)
   }
 }

@@ -29,6 +29,8 @@ export interface EmbeddingOptions {
   /** Folder of the model. */
   readonly model: string
   readonly threads: number
+  /** Of svc; default: as in the files. */
+  readonly quantization?: 'q8'
   /** Folder of caches, and of node_modules with the peers. */
   readonly scratch: string
 }

@@ -8,7 +8,7 @@ import type { EmbeddingAnswer, EmbeddingOptions, EmbeddingQuestion } from './con
 /** Returns the vectors of the texts, in order. */
 type Embed = (texts: readonly string[]) => Promise<readonly Float32Array[]>
 
-async function openOwn({ model, threads, scratch }: EmbeddingOptions): Promise<Embed> {
+async function openOwn({ model, threads, scratch, quantization = 'none' }: EmbeddingOptions): Promise<Embed> {
   const engine = new OnnxEmbeddings({
     cacheDirectory: join(scratch, 'cache'),
     quantization: 'auto',
@@ -18,7 +18,7 @@ async function openOwn({ model, threads, scratch }: EmbeddingOptions): Promise<E
     openRuntime: () => openRuntime('native', ownRequire(), () => {}),
     threads: async () => threads
   })
-  const embedder = await engine.load({ directory: model, threads })
+  const embedder = await engine.load({ directory: model, threads, quantization })
   return async texts => rows(await embedder.embed(texts, { truncate: true }))
 }
 
