@@ -30,7 +30,7 @@ export interface EmbeddingOptions {
   readonly model: string
   readonly threads: number
   /** Of svc; default: as in the files. */
-  readonly quantization?: 'q8'
+  readonly quantization?: 'none' | 'q8'
   /** Folder of caches, and of node_modules with the peers. */
   readonly scratch: string
 }
