@@ -15,7 +15,7 @@ const READY_TIMEOUT_MS = 120_000
 /** Path of the C server of llama.cpp, from SVC_BENCH_LLAMA_SERVER; null to use the library of node-llama-cpp. */
 export const llamaProgram = process.env.SVC_BENCH_LLAMA_SERVER || null
 
-/** Returns the options of the program besides those for the model and the address. */
+/** Returns the options of the program, without those for the model and the address. */
 export function llamaFlags({
   threads,
   sequences,
