@@ -34,6 +34,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   sampling: ['--smoke'],
   embeddings: ['--texts', '4'],
   search: ['--smoke'],
+  'search-quality': ['--smoke'],
   'orchestrator-durable': ['--rounds', '1', '--seconds', '0.2', '--concurrency', '8'],
   'orchestrator-memory': ['--rounds', '1', '--tasks', '2000'],
   routing: ['--rounds', '1'],

@@ -29,7 +29,7 @@ t.test('rare terms and pairs of common terms choose the passages, and very commo
   t.match(candidateQuery(counted({ a: 990 }), 1_000, 100), { match: '"a"', isComplete: false })
 })
 
-t.test('the terms that choose passages alone are the rarest ones, and have at most the maximum', async t => {
+t.test('the terms that choose passages without others are the rarest ones, and have at most the maximum', async t => {
   const term = fc.record({ term: fc.stringMatching(/^[a-z]{1,6}$/), count: fc.nat(500) })
   const terms = fc.uniqueArray(term, { selector: each => each.term, maxLength: 8 })
   let checked = 0

@@ -16,7 +16,7 @@ const COUNTS = `SELECT (SELECT COUNT(*) FROM search_document_chunks), CASE WHEN 
   THEN (SELECT COUNT(*) FROM embeddings WHERE source_type = '${CHUNK_SOURCE}')
   ELSE (SELECT COUNT(*) FROM embeddings WHERE source_type = '${CHUNK_SOURCE}'
     AND json_extract(metadata, '$.model') = :model) END`
-/** The heading, or the title, tells what a part of a document is about. */
+/** The heading, or the title, says what a part of a document is about. */
 const PENDING = `SELECT c.id, coalesce(nullif(p.heading, ''), d.title) AS heading, c.body_text
   FROM search_document_chunks AS c JOIN search_documents AS d ON d.id = c.document_id
   LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id WHERE c.id > :after AND NOT EXISTS
