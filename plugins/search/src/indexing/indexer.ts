@@ -7,8 +7,14 @@ import type { FileStat, ReadFile, ReadItem } from './protocol.ts'
 
 /** Files that are read in one request and written in one transaction. */
 const BATCH_FILES = 64
+/**
+ * The same in a run of many files, from the batch {@link LARGE_FROM} on: the database writes its log to the file after
+ * about each transaction, and waits for the disk.
+ */
+const LARGE_BATCH_FILES = 512
+const LARGE_FROM = 4
 /** Bytes of the files of a batch, unless one file is larger. */
-const BATCH_BYTES = 4_194_304
+const BATCH_BYTES = 8_388_608
 /** Minimum time between two updates of the job's row. */
 const JOB_MS = 1_000
 /** Minimum time between two reports of progress. */
@@ -326,11 +332,14 @@ function* batches(files: readonly FileStat[]): Generator<readonly FileStat[]> {
 function* textBatches(files: readonly FileStat[]): Generator<readonly FileStat[]> {
   let batch: FileStat[] = []
   let bytes = 0
+  let number = 1
   for (const file of files) {
-    if (batch.length === BATCH_FILES || (batch.length > 0 && bytes + file.size > BATCH_BYTES)) {
+    const maximum = number < LARGE_FROM ? BATCH_FILES : LARGE_BATCH_FILES
+    if (batch.length === maximum || (batch.length > 0 && bytes + file.size > BATCH_BYTES)) {
       yield batch
       batch = []
       bytes = 0
+      number += 1
     }
     batch.push(file)
     bytes += file.size
