@@ -40,6 +40,8 @@ export interface ExternalWeights {
   readonly inMemory: ReadonlyMap<string, Uint8Array>
   /** Weights that may be shared; default: none. */
   readonly tensors?: readonly ExternalTensor[]
+  /** Digest of the model: a {@link WeightShare} reads a file once for each version. Default: all have the same. */
+  readonly version?: string
 }
 
 /**

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ExternalTensor, storedType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
@@ -7,6 +7,18 @@ import type { ExternalWeights, WeightShare } from './runtime.ts'
 
 /** Interval in which pages of mapped files are given back; some ten megabytes are packed in the meantime. */
 const TRIM_INTERVAL_MS = 20
+
+/** Mapping of a file, with what identifies the file in its file system. */
+interface MappedFile extends FileMapping {
+  readonly dev: number
+  readonly ino: number
+}
+
+/** Bytes that tensors refer to by their offsets. */
+interface Contents {
+  readonly address: Pointer
+  readonly byteLength: number
+}
 
 /**
  * Weights of the sessions of one model, in ONNX Runtime's container for prepacked weights: weights that several sessions
@@ -20,7 +32,8 @@ export class NativeWeightShare implements WeightShare {
   readonly #api: OrtApi
   readonly #memoryInfo: Pointer
   readonly #mapped: MappedFiles
-  readonly #files = new Map<string, FileMapping>()
+  /** By version and path. */
+  readonly #files = new Map<string, MappedFile>()
   /** Tensors over the mapped files, by place and shape. */
   readonly #values = new Map<string, Pointer>()
   /** Contents of files that are in memory, which the tensors reference. */
@@ -33,22 +46,27 @@ export class NativeWeightShare implements WeightShare {
     this.container = api.create('CreatePrepackedWeightsContainer')
   }
 
-  /** Adds weights to the options of a session. Returns false, and adds nothing, if a file cannot be mapped. */
-  async add(options: Pointer, { folder, tensors = [], inMemory }: ExternalWeights): Promise<boolean> {
+  /**
+   * Adds weights to the options of a session. Returns false, and adds nothing, if a file cannot be mapped or ends before
+   * one of its tensors: the system ends a process that reads behind the end of a mapped file.
+   */
+  async add(options: Pointer, weights: ExternalWeights): Promise<boolean> {
+    const { tensors = [], inMemory } = weights
+    const contents = new Map<string, Contents>()
     try {
-      for (const location of new Set(tensors.map(tensor => tensor.location))) {
-        if (!inMemory.has(location)) await this.#map(join(folder, location))
+      for (const { location, offset, byteLength } of tensors) {
+        const found = contents.get(location) ?? (await this.#contents(location, weights))
+        contents.set(location, found)
+        if (offset + byteLength > found.byteLength) return false
       }
     } catch {
       // The library maps the files itself, and reports those that it cannot read.
       return false
     }
+    for (const bytes of inMemory.values()) this.#inMemory.add(bytes)
     for (const tensor of tensors) {
-      const bytes = inMemory.get(tensor.location)
-      if (bytes !== undefined) this.#inMemory.add(bytes)
-      const file = join(folder, tensor.location)
-      const start = bytes === undefined ? (this.#files.get(file) as FileMapping).address : this.#api.address(bytes)
-      this.#api.call('AddInitializer', options, tensor.name, this.#value(tensor, start + BigInt(tensor.offset)))
+      const { address } = contents.get(tensor.location) as Contents
+      this.#api.call('AddInitializer', options, tensor.name, this.#value(tensor, address + BigInt(tensor.offset)))
     }
     return true
   }
@@ -79,12 +97,28 @@ export class NativeWeightShare implements WeightShare {
     this.#inMemory.clear()
   }
 
-  async #map(file: string): Promise<void> {
-    if (this.#files.has(file)) return
+  async #contents(location: string, { folder, inMemory, version = '' }: ExternalWeights): Promise<Contents> {
+    const bytes = inMemory.get(location)
+    if (bytes !== undefined) return { address: this.#api.address(bytes), byteLength: bytes.byteLength }
+    const file = join(folder, location)
+    const name = `${version} ${file}`
+    const known = this.#files.get(name)
+    if (known === undefined) {
+      const mapped = await this.#map(file)
+      this.#files.set(name, mapped)
+      return mapped
+    }
+    // A file that was removed or replaced still exists in memory; one that was cut off does not.
+    const now = await stat(file).catch(() => null)
+    const isCut = now?.dev === known.dev && now.ino === known.ino && now.size < known.byteLength
+    return isCut ? { address: known.address, byteLength: now.size } : known
+  }
+
+  async #map(file: string): Promise<MappedFile> {
     const handle = await open(file, 'r')
     try {
-      const { size } = await handle.stat()
-      this.#files.set(file, this.#mapped.map(handle.fd, size))
+      const { size, dev, ino } = await handle.stat()
+      return { ...this.#mapped.map(handle.fd, size), dev, ino }
     } finally {
       await handle.close()
     }

@@ -80,7 +80,7 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
   const inMemory = new Map(bytes === null ? [] : [[packedLocation, bytes]])
   return {
     weights: plan.weights,
-    external: { folder: locations.folder, inMemory },
+    external: { folder: locations.folder, inMemory, version: options.digest },
     parameters: plan.parameters,
     precision: plan.precision
   }

@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { type ExternalTensor, OnnxGraph } from '#onnx'
@@ -25,16 +25,18 @@ function runtime(): NativeRuntime {
   return new NativeRuntime(new OrtApi(ownRequire()('koffi') as Koffi, findLibrary(ownRequire())))
 }
 
-function product(): Uint8Array {
+function product({ shape: [rows = 0], ...rest }: ExternalTensor = weight): Uint8Array {
   const graph = new OnnxGraph('product')
   graph.input('input', 'float32', ['rows', COLUMNS])
-  graph.contrib('FusedMatMul', ['input', graph.external(weight)], ['output'], { transB: 1 })
-  graph.output('output', 'float32', ['rows', ROWS])
+  graph.contrib('FusedMatMul', ['input', graph.external({ ...rest, shape: [rows, COLUMNS] })], ['output'], {
+    transB: 1
+  })
+  graph.output('output', 'float32', ['rows', rows])
   return graph.toBytes()
 }
 
-async function multiply(opened: NativeRuntime, session: OrtSession): Promise<readonly number[]> {
-  const [from, to] = [opened.host('float32', [1, COLUMNS]), opened.host('float32', [1, ROWS])]
+async function multiply(opened: NativeRuntime, session: OrtSession, rows = ROWS): Promise<readonly number[]> {
+  const [from, to] = [opened.host('float32', [1, COLUMNS]), opened.host('float32', [1, rows])]
   from.data.set(input)
   const binding = session.bind({ input: from }, { output: to })
   await binding.run()
@@ -80,5 +82,47 @@ t.test('a session whose weights cannot be mapped reports the missing file', asyn
     code: 'INF_RUNTIME_FAILED',
     message: /weights/
   })
+  share?.release()
+})
+
+const small: ExternalTensor = { ...weight, shape: [8, COLUMNS], byteLength: 8 * COLUMNS * 4 }
+const smallModel = product(small)
+const filled = (rows: number, value: number) => new Uint8Array(new Float32Array(rows * COLUMNS).fill(value).buffer)
+
+t.test('a file that ends before a weight is reported, whether it was mapped before or not', async t => {
+  const folder = await temporaryFolder(t)
+  const file = join(folder, 'weights')
+  const opened = runtime()
+  const share = opened.shareWeights()
+  const options = { model: smallModel, weights: { folder, inMemory: new Map(), tensors: [small] }, threads: 1, share }
+  const reported = { code: 'INF_RUNTIME_FAILED', message: /weight/ }
+  await writeFile(file, filled(4, 1))
+  await t.rejects(opened.createSession({ ...options, weights: { ...options.weights, version: 'other' } }), reported)
+  await writeFile(file, filled(8, 1))
+  const session = await opened.createSession(options)
+  await truncate(file, 4096)
+  await t.rejects(opened.createSession(options), reported)
+  await session.close()
+  share?.release()
+})
+
+t.test('after a file was replaced, sessions of the old version have its old weights, others the new ones', async t => {
+  const folder = await temporaryFolder(t)
+  const opened = runtime()
+  const share = opened.shareWeights()
+  const open = (version: string) => {
+    const weights = { folder, inMemory: new Map(), tensors: [small], version }
+    return opened.createSession({ model: smallModel, weights, threads: 1, share })
+  }
+  await writeFile(join(folder, 'weights'), filled(8, 1))
+  const sessions = [await open('1')]
+  await writeFile(join(folder, 'next'), filled(8, 2))
+  await rename(join(folder, 'next'), join(folder, 'weights'))
+  sessions.push(await open('1'), await open('2'))
+  const sum = input.reduce((total, x) => total + x, 0)
+  const outputs = []
+  for (const session of sessions) outputs.push(new Set(await multiply(opened, session, 8)))
+  t.same(outputs, [new Set([sum]), new Set([sum]), new Set([2 * sum])])
+  for (const session of sessions) await session.close()
   share?.release()
 })
