@@ -17,7 +17,7 @@ const MAX_KEYS = 2 ** 14
 const MAX_KEY_BYTES = 2 ** 16
 /** The longest texts are chat templates and licenses, of some hundred thousand bytes. */
 const MAX_TEXT_BYTES = 2 ** 22
-/** Bytes of a text that take as long as a value of the array that contains them. */
+/** Bytes of a text or key that take as long as a value of an array. */
 const BYTES_PER_UNIT = 64
 
 type Reader = (cursor: Cursor) => MetadataValue
@@ -58,6 +58,7 @@ export async function readMetadata(cursor: Cursor, count: number, pauses: Pauses
     if (metadata.has(key)) throw cursor.malformed(`the key ${JSON.stringify(key)} occurs twice`, at)
     addValues(1)
     metadata.set(key, await readValue({ cursor, pauses, addValues }, cursor.u32(), 0))
+    if (pauses.due(1 + (cursor.offset - at) / BYTES_PER_UNIT)) await pauses.take()
   }
   return metadata
 }
@@ -77,7 +78,10 @@ async function readValue(reading: Reading, type: number, depth: number): Promise
   addValues(length)
   const items: MetadataValue[] = []
   if (itemType === ARRAY) {
-    while (items.length < length) items.push(await readValue(reading, ARRAY, depth + 1))
+    while (items.length < length) {
+      items.push(await readValue(reading, ARRAY, depth + 1))
+      if (pauses.due()) await pauses.take()
+    }
     return items
   }
   const [, read] = scalar(cursor, itemType)

@@ -35,8 +35,8 @@ const MAX_ALIGNMENT = 2 ** 20
 
 /**
  * Reads the header of a GGUF file of version 2 or 3, little-endian, and checks all counts, lengths and offsets against
- * the file size. Pauses for other events every 8 ms. Refuses headers of more than 64 MiB, and counts far above those of
- * public models.
+ * the file size. Pauses for other events between values, every 8 ms. Refuses headers of more than 64 MiB, and counts far
+ * above those of public models.
  *
  * Throws `INF_RUN_DIR_TRUNCATED`, `INF_RUN_DIR_MALFORMED` or `INF_RUN_DIR_UNREADABLE`, with `file` and `offset` in
  * `data`, and `INF_RUN_DIR_TENSOR_INVALID` for element types that are not supported. Format:
