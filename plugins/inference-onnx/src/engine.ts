@@ -219,11 +219,12 @@ export class OnnxEngine implements InferenceEngine {
         share?.release()
         throw error
       })
-    if (signal?.aborted) {
+    const discard = async (error: unknown): Promise<never> => {
       await session.close()
       share?.release()
+      throw error
     }
-    signal?.throwIfAborted()
+    if (signal?.aborted) await discard(signal.reason)
     const { slots, cachePrecision, copiesRows } = graph
     const cache = new CachePool({ runtime, config, slots, contextLength, precision: cachePrecision, copiesRows })
     // A rejected draft would need states to be cut back.
@@ -237,7 +238,7 @@ export class OnnxEngine implements InferenceEngine {
       argmax: graph.argmax,
       logitRows: Math.max(slots, maxDraft + 1),
       candidateThreads: device.runtime === null ? threads : null
-    })
+    }).catch(discard)
     report(progress.weights, progress.session, 'ready')(1)
     const info: ModelInfo = {
       family: config.family,

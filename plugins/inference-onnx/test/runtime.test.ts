@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -182,6 +182,22 @@ t.test('a row gives back the memory of a long text, and the next text does not c
   const fresh = await engine.load({ runDirectory })
   t.teardown(() => fresh.close())
   t.same(tokens, (await collect(fresh.generate(greedy(long, 3)))).tokens)
+})
+
+t.test('a load that fails after the session was built frees its weights', async t => {
+  const cacheDirectory = join(await temporaryFolder(t), 'cache')
+  // The logits of so many drafted tokens need more memory than any machine has.
+  const engine = await openEngine(t, { cacheDirectory, speculation: 2 ** 45 })
+  await t.rejects(engine.load({ runDirectory: join(fixtures, 'llama-tiny-bf16') }))
+  if (process.platform !== 'linux') return
+  const mapped = async () => (await readFile('/proc/self/maps', 'utf8')).includes(cacheDirectory)
+  t.equal(await mapped(), false)
+  const model = await (await openEngine(t, { cacheDirectory })).load({
+    runDirectory: join(fixtures, 'llama-tiny-bf16')
+  })
+  t.equal(await mapped(), true)
+  await model.close()
+  t.equal(await mapped(), false)
 })
 
 t.test('if the C interface cannot be called, a worker thread computes the same tokens', async t => {
