@@ -57,6 +57,20 @@ const index: View = {
   ]
 }
 
+const job: View = {
+  kind: 'record',
+  operation: 'search.index-state',
+  columns: [
+    { field: 'job.status', title: 'Newest job', format: 'state' },
+    { field: 'job.done', title: 'Files done', format: 'number' },
+    { field: 'job.total', title: 'Files of the job', format: 'number' },
+    { field: 'job.error', title: 'Error' },
+    { field: 'symbols', title: 'Symbols', format: 'number' },
+    { field: 'watched_folders', title: 'Watched folders', format: 'number' },
+    { field: 'watch_problem', title: 'Changes that may be missed' }
+  ]
+}
+
 const tiers: View = {
   kind: 'table',
   operation: 'search.state',
@@ -104,6 +118,8 @@ export function contributePages(ctx: PluginContext): void {
         { view: results },
         { title: 'Evidence', view: evidence },
         { title: 'Index', view: index },
+        { title: 'Update', view: job },
+        { view: { kind: 'form', operation: 'search.index', submit: 'Update the index' } },
         { title: 'Sources', view: tiers }
       ]
     }

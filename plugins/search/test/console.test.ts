@@ -23,6 +23,9 @@ t.test('the page searches with its filters, and explains each score', async t =>
       ['search/notes', 'build']
     ]
   )
+  const shown = JSON.stringify(pages[0]?.view)
+  for (const operation of ['search.results', 'search.state', 'search.index-state', 'search.index'])
+    t.ok(shown.includes(`"operation":"${operation}"`), operation)
   t.same(await kernel.call(resultsOperation, {}), { rows: [] })
   await kernel.call(storeMemory, { key: 'zebra', body: `A zebra ${'has stripes '.repeat(100)}` })
   const { rows, note, because } = await kernel.call(resultsOperation, { query: 'zebra', corpus: 'memory' })
