@@ -12,6 +12,8 @@ const SMALLEST_TOTAL = 1e-20
 /** Smallest sum that is computed by subtraction: probabilities in float32 and their sum have errors of up to 1e-6. */
 const SMALLEST_REST = 1e-3
 const LARGEST_WEIGHT = 1e6
+/** Largest finite logit: the difference of infinite ones is not a number. */
+const LARGEST_LOGIT = 3.4028234663852886e38
 
 /** Inputs of a choice in addition to the logits. */
 export interface SampleContext {
@@ -84,7 +86,7 @@ export class Sampler {
     const changed = new Set<number>()
     for (const [token, bias] of logitBias ?? []) {
       if (token >= logits.length) continue
-      logits[token] = (logits[token] as number) + bias
+      logits[token] = Math.min((logits[token] as number) + bias, LARGEST_LOGIT)
       changed.add(token)
     }
     if (!this.#penalises) return changed
@@ -97,7 +99,7 @@ export class Sampler {
     for (const [token, count] of counts) {
       const logit = logits[token] as number
       const repeated = logit > 0 ? logit / repeatPenalty : logit * repeatPenalty
-      logits[token] = repeated - presencePenalty - frequencyPenalty * count
+      logits[token] = Math.min(repeated - presencePenalty - frequencyPenalty * count, LARGEST_LOGIT)
       changed.add(token)
     }
     return changed

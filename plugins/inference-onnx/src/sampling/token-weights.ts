@@ -20,7 +20,7 @@ export function sumOfWeights(
   weights?: Float32Array | Float64Array
 ): number {
   const highest = logits[best] as number
-  const factor = PARTS / (Math.LN2 * temperature)
+  const factor = Math.min(PARTS / (Math.LN2 * temperature), Number.MAX_VALUE)
   const maxExponent = PARTS * (halves.length - 1)
   let sum = 0
   for (let token = 0; token < logits.length; token++) {

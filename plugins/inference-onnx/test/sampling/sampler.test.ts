@@ -154,6 +154,16 @@ t.test('a bias promotes or bans a token', async t => {
   t.equal(sampler([[0, Number.NEGATIVE_INFINITY]]), 1)
 })
 
+t.test('options beyond the range of float32 choose the most probable allowed token', async t => {
+  const values = [1, 5, 2, 9, 3]
+  const sample = (options: ConstructorParameters<typeof Sampler>[0], allowed?: Uint32Array) =>
+    new Sampler({ temperature: 1, ...options }, seededRandom(1)).sample(logits(values), { history: [2, 2], allowed })
+  t.equal(sample({ temperature: Number.MIN_VALUE }), 3)
+  t.equal(sample({ repeatPenalty: Number.MIN_VALUE }), 2)
+  t.equal(sample({ frequencyPenalty: -1e308 }, Uint32Array.of(0b10110)), 2)
+  t.equal(sample({ logitBias: new Map([[4, 1e300]]) }), 4)
+})
+
 t.test('equal seeds give equal sequences, different seeds different ones', async t => {
   const sequence = (seed: number) => Array.from({ length: 50 }, seededRandom(seed)).join()
   t.doesNotThrow(() => fc.assert(fc.property(fc.double(), seed => [sequence(seed)].includes(sequence(seed)))))
