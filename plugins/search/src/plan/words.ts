@@ -77,8 +77,10 @@ export function countSingulars(
   let words = 0
   for (const word of text.match(WORD) ?? []) {
     words += 1
-    for (const term of new Set(termsOf(word).map(singular)))
-      if (wanted.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1)
+    const parts = termsOf(word)
+    // Almost all words have one part.
+    const terms = parts.length === 1 ? [singular(parts[0] as string)] : new Set(parts.map(singular))
+    for (const term of terms) if (wanted.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1)
   }
   return { counts, words }
 }
