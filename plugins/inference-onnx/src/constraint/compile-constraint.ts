@@ -12,13 +12,23 @@ export type CompilableConstraint = Exclude<OutputConstraint, { type: 'grammar' }
 
 /** Compiles a constraint. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the feature and its location. */
 export function compileConstraint(constraint: CompilableConstraint): NetworkTables {
-  const network = compileNetwork(constraint)
+  const network = compileNested(constraint)
   const order = network.callOrder()
   if (order !== null) return tablesOf(network, order)
   if (constraint.type === 'gbnf') {
     throw unsupported('grammar', 'a rule can begin with itself (left recursion); use repetitions such as ("," item)*')
   }
   throw unsupported('#', 'a $ref refers back to itself without an object or an array in between')
+}
+
+/** Compiles recursively; most forms limit their depth, but a combination of them may still exceed the stack. */
+function compileNested(constraint: CompilableConstraint): Network {
+  try {
+    return compileNetwork(constraint)
+  } catch (error) {
+    if (error instanceof RangeError) throw unsupported('#', 'it is nested too deeply')
+    throw error
+  }
 }
 
 function compileNetwork(constraint: CompilableConstraint): Network {

@@ -159,6 +159,7 @@ class Parser {
     if (point === undefined) return null
     const start = this.#at
     this.#at += String.fromCodePoint(point).length
+    if (point >= 0xd800 && point <= 0xdfff) throw this.#error('a half of a surrogate pair is not a character', start)
     if (point !== 0x5c) return point
     const mark = this.#text[this.#at] ?? ''
     this.#at++

@@ -1,10 +1,11 @@
+import type { CodePoints } from './code-points.ts'
 import { spendSteps } from './compile-limits.ts'
 import { AutomatonTooLarge, type Dfa } from './dfa.ts'
 import { type GbnfExpression, parseGbnf } from './gbnf-parser.ts'
 import { Network, type NetworkRule, NetworkTooLarge, Terminal } from './network.ts'
 import { type Fragment, NfaBuilder } from './nfa.ts'
 import { unsupported } from './unsupported.ts'
-import { utf8 } from './utf8.ts'
+import { type ByteGraph, utf8 } from './utf8.ts'
 
 /** The rule that describes the whole text. */
 const ROOT = 'root'
@@ -38,6 +39,8 @@ class GbnfCompiler {
   readonly #traits: RuleTraits
   readonly #ids = new Map<string, number>()
   readonly #automata = new Map<GbnfExpression, Dfa | null>()
+  /** Cache of encoded sets: copies of a rule encode the same set several times. */
+  readonly #encoded = new Map<CodePoints, ByteGraph>()
   /** Rules that have an id but no content yet, which allows recursion. */
   readonly #pending: { readonly rule: NetworkRule; readonly content: GbnfExpression }[] = []
 
@@ -104,7 +107,7 @@ class GbnfCompiler {
       case 'text':
         return nfa.text(expression.text)
       case 'characters':
-        return nfa.bytes(expression.set.length === 0 ? [[]] : utf8(expression.set))
+        return nfa.bytes(this.#bytesOf(expression.set))
       case 'rule':
         return this.#fragment(this.#ruleOf(expression.name), nfa)
       case 'sequence':
@@ -114,6 +117,15 @@ class GbnfCompiler {
       case 'repeat':
         return nfa.repeat(() => this.#fragment(expression.part, nfa), expression.min, expression.max)
     }
+  }
+
+  #bytesOf(set: CodePoints): ByteGraph {
+    let graph = this.#encoded.get(set)
+    if (graph === undefined) {
+      spendSteps(300)
+      this.#encoded.set(set, (graph = set.length === 0 ? [[]] : utf8(set)))
+    }
+    return graph
   }
 
   /** Adds calls of a rule for the repeated part, so that each repetition needs one node. */
@@ -274,6 +286,7 @@ class RuleTraits {
   }
 
   isNullable(expression: GbnfExpression): boolean {
+    spendSteps(1)
     switch (expression.type) {
       case 'text':
         return expression.text === ''
@@ -298,7 +311,7 @@ function calledIn(expression: GbnfExpression): ReadonlySet<string> {
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (next.type === 'rule') names.add(next.name)
     else if (next.type === 'repeat') open.push(next.part)
-    else if (next.type === 'sequence' || next.type === 'choice') open.push(...next.parts)
+    else if (next.type === 'sequence' || next.type === 'choice') for (const part of next.parts) open.push(part)
   }
   return names
 }

@@ -4,7 +4,7 @@ import { unsupported } from './unsupported.ts'
 const MAX_FOR_MASK = 16_000_000
 /** Work for all masks of one sequence: some seconds. */
 const MAX_FOR_SEQUENCE = 400_000_000
-/** Work to advance one thread of a pushdown automaton by one byte, relative to one node of the trie. */
+/** Work to advance one thread, or to visit one position, of a pushdown automaton, relative to one node of the trie. */
 const THREAD = 40
 
 /**

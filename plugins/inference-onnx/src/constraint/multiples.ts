@@ -14,13 +14,15 @@ const MAX_STEP = 10_000
 export function multiplesOf(values: readonly number[]): Multiples | null {
   if (values.length === 0) return null
   const decimals = values.map(value => {
-    if (!Number.isFinite(value) || value <= 0) throw new RangeError(`${value} is not a number above 0`)
+    if (!Number.isFinite(value) || value <= 0) throw new RangeError(`${JSON.stringify(value)} is not a number above 0`)
     return decimalOf(value)
   })
   const scale = Math.max(...decimals.map(each => each.scale))
-  const step = decimals.map(each => each.digits * 10n ** BigInt(scale - each.scale)).reduce(leastCommonMultiple)
-  if (step > MAX_STEP) {
-    throw new RangeError(`multiples of ${values.join(' and ')} need ${step} states; the limit is ${MAX_STEP}`)
+  let step = 1n
+  for (const { digits, scale: own } of decimals) {
+    step = leastCommonMultiple(step, digits * 10n ** BigInt(scale - own))
+    // At once, because the product of many values would take long.
+    if (step > MAX_STEP) throw new RangeError(`its multiples need more than ${MAX_STEP} states`)
   }
   return { step: Number(step), scale }
 }

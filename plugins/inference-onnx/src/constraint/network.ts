@@ -72,10 +72,12 @@ export class Network {
   }
 
   jump(from: number, to: number): void {
+    spendSteps(2)
     this.nodes[from]?.jumps.push(to)
   }
 
   terminal(from: number, terminal: Terminal, to: number): void {
+    spendSteps(2)
     this.nodes[from]?.terminals.push({ terminal, to })
     if (this.#automata.has(terminal.dfa)) return
     this.#automata.add(terminal.dfa)
@@ -84,6 +86,7 @@ export class Network {
   }
 
   call(from: number, rule: number, to: number): void {
+    spendSteps(4)
     this.nodes[from]?.calls.push({ rule, to })
   }
 
@@ -109,26 +112,22 @@ export class Network {
   /** Returns the nodes from which the end of their rule can be reached. */
   #finishable(): Set<number> {
     const sources: number[][] = this.nodes.map(() => [])
+    const callsTo: { from: number; rule: number }[][] = this.nodes.map(() => [])
     const callers: { from: number; to: number }[][] = this.rules.map(() => [])
     for (const [from, node] of this.nodes.entries()) {
       for (const to of node.jumps) sources[to]?.push(from)
       for (const { to } of node.terminals) sources[to]?.push(from)
       for (const { rule, to } of node.calls) {
         callers[rule]?.push({ from, to })
-        sources[to]?.push(from)
+        callsTo[to]?.push({ from, rule })
       }
     }
     const ruleOf = new Map(this.rules.map(({ start }, rule) => [start, rule]))
-    const leads = (from: number, to: number, alive: ReadonlySet<number>): boolean => {
-      spendSteps(2)
-      const { jumps, terminals, calls } = this.nodes[from] as NetworkNode
-      if (jumps.includes(to) || terminals.some(edge => edge.to === to)) return true
-      return calls.some(call => call.to === to && alive.has(this.rules[call.rule]?.start ?? -1))
-    }
     const alive = new Set(this.rules.map(({ end }) => end))
     // The loop also visits nodes that are added while it runs.
     for (const node of alive) {
-      for (const from of sources[node] ?? []) if (leads(from, node, alive)) alive.add(from)
+      for (const from of sources[node] ?? []) alive.add(from)
+      for (const { from, rule } of callsTo[node] ?? []) if (alive.has(this.rules[rule]?.start ?? -1)) alive.add(from)
       const rule = ruleOf.get(node)
       if (rule === undefined) continue
       for (const { from, to } of callers[rule] ?? []) if (alive.has(to)) alive.add(from)

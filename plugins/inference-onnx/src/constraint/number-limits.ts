@@ -1,3 +1,4 @@
+import { spendSteps } from './compile-limits.ts'
 import { isWithin, type NumberBounds } from './decimal.ts'
 import { isMultiple, type Multiples, multiplesOf } from './multiples.ts'
 import { limit } from './schema-keywords.ts'
@@ -16,6 +17,7 @@ export function numberBounds(sources: readonly Source[]): NumberBounds {
 /** Returns the multiples that all sources allow; null without `multipleOf`. */
 export function allMultiples(sources: readonly Source[]): Multiples | null {
   const stated = sources.filter(({ schema }) => schema.multipleOf !== undefined)
+  spendSteps(stated.length * 20)
   try {
     return multiplesOf(stated.map(({ schema }) => schema.multipleOf as number))
   } catch (error) {

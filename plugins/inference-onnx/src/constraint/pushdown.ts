@@ -7,6 +7,8 @@ import { unsupported } from './unsupported.ts'
 const MAX_FRAMES = 10_000
 /** Maximum ways to continue at one point: each costs time at each byte. */
 const MAX_THREADS = 2_000
+/** Maximum work for one state: about 50 ms. */
+const MAX_WORK = 50_000
 
 /**
  * Stack frame of an active rule: positions to return to when it ends. Frames with equal positions are the same object.
@@ -78,10 +80,13 @@ export class PushdownState implements TextGrammarState {
   readonly key: string
   readonly accepting: boolean
   readonly threads: readonly Thread[]
+  /** Positions that were visited to find the threads: each costs about as much time as a thread. */
+  readonly work: number
   readonly #pushdown: Pushdown
 
-  constructor(pushdown: Pushdown, threads: ReadonlyMap<string, Thread>, accepting: boolean) {
+  constructor(pushdown: Pushdown, threads: ReadonlyMap<string, Thread>, accepting: boolean, work: number) {
     this.#pushdown = pushdown
+    this.work = work
     this.key = `${accepting ? '!' : ''}${[...threads.keys()].sort().join('|')}`
     this.accepting = accepting
     this.threads = [...threads.values()]
@@ -120,6 +125,7 @@ class Step {
   readonly #pushdown: Pushdown
   readonly #threads = new Map<string, Thread>()
   #accepting = false
+  #work = 0
 
   constructor(pushdown: Pushdown) {
     this.#pushdown = pushdown
@@ -133,7 +139,12 @@ class Step {
   }
 
   finish(): PushdownState {
-    return new PushdownState(this.#pushdown, this.#threads, this.#accepting)
+    return new PushdownState(this.#pushdown, this.#threads, this.#accepting, this.#work)
+  }
+
+  #spend(work: number): void {
+    this.#work += work
+    if (this.#work > MAX_WORK) throw unsupported('#', 'it is too ambiguous: too many rules can begin at one place')
   }
 
   /** Adds all terminals that can be read next from these positions, through rules that start or end there. */
@@ -148,6 +159,8 @@ class Step {
       const callers = [...(calls.get(rule) as Map<string, GrammarPosition>).entries()].sort(([a], [b]) =>
         a < b ? -1 : 1
       )
+      // The search for the rule is quicker than a visit.
+      this.#spend(callers.length + Math.ceil(calls.size / 20))
       calls.delete(rule)
       const frame = this.#pushdown.frame(callers.map(([, position]) => position))
       this.#visit([{ node: network.rule(rule).start, frame }], calls, false)
@@ -170,6 +183,7 @@ class Step {
       if (seen.has(key)) continue
       seen.add(key)
       const { jumps, terminals, calls: called } = network.node(node)
+      this.#spend(1 + called.length)
       for (const to of jumps) open.push({ node: to, frame })
       for (const { terminal, to } of terminals) this.add({ terminal, state: 0, count: 0, node: to, frame })
       for (const { rule, to } of called) {

@@ -1,3 +1,4 @@
+import { spendSteps } from './compile-limits.ts'
 import { annotations, isObject, pointer, type Schema, type Source, structure } from './schema-sources.ts'
 import { unsupported } from './unsupported.ts'
 
@@ -95,9 +96,10 @@ export function allowedValues(sources: readonly Source[]): readonly unknown[] | 
   if (left === null) return null
   const allowed = allowedTypes(sources.filter(({ schema }) => schema.type !== undefined))
   const { types, values } = excluded(sources)
+  const others = new Set<unknown>(values)
   return [...left.values()].filter(value => {
     const type = typeOfValue(value)
-    if (values.some(each => each === value) || types.some(each => allows(new Set([each]), type))) return false
+    if (others.has(value) || types.some(each => allows(new Set([each]), type))) return false
     return allows(allowed, type)
   })
 }
@@ -172,6 +174,7 @@ export function limit(
   strictest: (...values: number[]) => number,
   count = false
 ): number | undefined {
+  spendSteps(sources.length)
   const values = sources.flatMap(({ schema, path }) => {
     const value = schema[keyword]
     if (value === undefined) return []

@@ -69,24 +69,27 @@ export class SchemaSources {
     const seen = new Set<Schema>()
     const found: Source[] = []
     let never = false
-    const visit = (schema: unknown, path: string): void => {
+    // No recursion: references may form a long chain.
+    const open: (readonly [schema: unknown, path: string])[] = values
+      .map(({ schema, path }) => [schema, path] as const)
+      .reverse()
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const [schema, path] = next
       spendSteps(10)
       if (schema === false) never = true
-      if (typeof schema === 'boolean') return
+      if (typeof schema === 'boolean') continue
       if (!isObject(schema)) throw unsupported(path, 'a schema must be an object or a boolean')
-      if (seen.has(schema)) return
+      if (seen.has(schema)) continue
       seen.add(schema)
       // Objects that contain only references are omitted, so that locations with equal targets get equal keys.
       if (!Object.keys(schema).every(keyword => annotations.has(keyword) || ['$ref', 'allOf'].includes(keyword))) {
         found.push({ schema, path })
       }
-      if (schema.$ref !== undefined) {
-        const target = this.#resolve(schema.$ref, pointer(path, '$ref'))
-        visit(target.schema, target.path)
-      }
-      for (const [part, location] of list(schema, path, 'allOf')) visit(part, location)
+      for (const part of list(schema, path, 'allOf').toReversed()) open.push(part)
+      if (schema.$ref === undefined) continue
+      const target = this.#resolve(schema.$ref, pointer(path, '$ref'))
+      open.push([target.schema, target.path])
     }
-    for (const { schema, path } of values) visit(schema, path)
     this.#visits += seen.size
     if (this.#visits > MAX_VISITS)
       throw new NetworkTooLarge(`its alternatives visit more than ${MAX_VISITS} schema objects`)

@@ -1,3 +1,4 @@
+import type { TextGrammarState } from '@svc/contracts'
 import { MaskWork } from './mask-work.ts'
 import { PushdownState, type Thread } from './pushdown.ts'
 import type { KnownState, StateTable } from './state-table.ts'
@@ -63,7 +64,9 @@ export class TokenMasks {
     this.#addInside(walk, room, bits)
     const { exits } = walk
     if (exits.length === 0) return
-    const after = table.intern(state.after(thread))
+    const afterThread = state.after(thread)
+    work.spend(0, afterThread.work)
+    const after = table.intern(afterThread)
     for (let i = 0; i < exits.length; i += 2) {
       const characters = count + (exits[i + 1] as number)
       if (characters < terminal.minLength || characters > terminal.maxLength) continue
@@ -94,9 +97,10 @@ export class TokenMasks {
       const depth = (depthOf[node] as number) - base
       const before = states[depth - 1] as KnownState
       const byte = byteOf[node] as number
-      if (before.knows(byte)) work.spend(1)
-      else work.spend(1, before.state instanceof PushdownState ? before.state.threads.length : 1)
+      work.spend(1)
+      const isKnown = before.knows(byte)
       const next = before.next(byte)
+      if (!isKnown) work.spend(0, stepsOf(before.state, next?.state))
       if (next === null) {
         node = endOf[node] as number
         continue
@@ -112,6 +116,12 @@ export class TokenMasks {
     const last = firstToken[node + 1] as number
     for (let i = firstToken[node] as number; i < last; i++) set(bits, tokens[i] as number)
   }
+}
+
+/** Returns the work of one step, in threads of a pushdown automaton. */
+function stepsOf(before: TextGrammarState, after: TextGrammarState | undefined): number {
+  const threads = before instanceof PushdownState ? before.threads.length : 1
+  return threads + (after instanceof PushdownState ? after.work : 0)
 }
 
 function set(bits: Uint32Array, token: number): void {

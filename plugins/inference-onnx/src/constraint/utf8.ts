@@ -1,4 +1,5 @@
 import type { CodePoints } from './code-points.ts'
+import { spendSteps } from './compile-limits.ts'
 
 /** Set of byte sequences of equal length: one range for each byte. */
 export type ByteRanges = readonly (readonly [low: number, high: number])[]
@@ -80,6 +81,7 @@ export function byteGraph(sequences: readonly ByteRanges[]): ByteGraph {
     const cuts = [...new Set(rest.flatMap(([[low, high] = [0, 0]]) => [low, high + 1]))].sort((a, b) => a - b)
     for (const [i, low] of cuts.slice(0, -1).entries()) {
       const high = (cuts[i + 1] as number) - 1
+      spendSteps(Math.ceil(rest.length / 10))
       const through = rest.filter(([[first, last] = [0, 0]]) => first <= low && high <= last)
       if (through.length > 0) edges.push({ low, high, to: visit(through.map(ranges => ranges.slice(1))) })
     }

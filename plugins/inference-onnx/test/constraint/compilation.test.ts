@@ -23,6 +23,44 @@ t.test('a compilation ends at its limits, in every form of constraint', async t 
   t.doesNotThrow(() => withLimits({ steps: 10_000 }, () => compileConstraint({ type: 'regex', pattern: 'a' })))
 })
 
+t.test('steps are counted for many alternatives, many values and many schemas of one value', async t => {
+  const constraints: readonly (typeof SLOW)[number][] = [
+    { type: 'gbnf', grammar: `a ::= "x" a | "y"\nroot ::= ${'a|'.repeat(15_000)}a` },
+    { type: 'gbnf', grammar: `root ::= ${'.'.repeat(30_000)}` },
+    {
+      type: 'json-schema',
+      schema: {
+        enum: Array.from({ length: 2_000 }, (_, at) => at),
+        allOf: Array.from({ length: 2_000 }, (_, at) => ({ minimum: -at }))
+      }
+    }
+  ]
+  for (const constraint of constraints) {
+    const compile = () => compileConstraint(constraint)
+    t.throws(() => withLimits({ steps: 400_000 }, compile), new CompileLimitExceeded('the limit on steps is exceeded'))
+  }
+})
+
+t.test('long chains of references compile, and deep nesting is refused', async t => {
+  const length = 20_000
+  const names = Array.from({ length }, (_, at) => [`a${at}`, { $ref: `#/$defs/a${at + 1}` }])
+  const $defs = Object.fromEntries([...names, [`a${length}`, { type: 'null' }]])
+  t.doesNotThrow(() => compileConstraint({ type: 'json-schema', schema: { $defs, $ref: '#/$defs/a0' } }))
+  const nested = `root ::= ${'('.repeat(99)}"a"${`${'?'.repeat(99)})`.repeat(99)}`
+  t.throws(() => compileConstraint({ type: 'gbnf', grammar: nested }), {
+    code: 'INF_CONSTRAINT_UNSUPPORTED',
+    message: /nested too deeply/
+  })
+})
+
+t.test('thousands of multiples are refused without their product', async t => {
+  const allOf = Array.from({ length: 20_000 }, (_, at) => ({ multipleOf: 2 * at + 1 }))
+  t.throws(() => compileConstraint({ type: 'json-schema', schema: { allOf } }), {
+    code: 'INF_CONSTRAINT_UNSUPPORTED',
+    message: /more than 10000 states/
+  })
+})
+
 t.test('a slow constraint is compiled in a thread, and equals the one compiled here', async t => {
   const choices = Array.from({ length: 400 }, (_, at) => `choice-${(at * 7919) % 100_003}`)
   const constraint = { type: 'regex', pattern: choices.join('|') } as const

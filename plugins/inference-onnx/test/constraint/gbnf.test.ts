@@ -158,6 +158,7 @@ t.test('errors name the line and the cause', async t => {
     ['root ::= "\\q"', /"\\q" is not an escape/],
     ['root ::= "\\x4"', /is not an escape/],
     ['root ::= "\\uD800"', /is not a character/],
+    ['root ::= "\ud800"', /line 1, column 11 .*half of a surrogate pair/],
     ['root ::= [a', /no "\]"/],
     ['root ::= [b-a]', /wrong order/],
     ['root ::= ("a"', /expected "\)"/],
@@ -218,6 +219,24 @@ t.test('a grammar with too many ways to continue is refused while it is used, in
     for (let step = 0; step < 100; step++) {
       matcher.allowed()
       matcher.accept(0x61)
+    }
+  }
+  t.throws(run, { code: 'INF_CONSTRAINT_UNSUPPORTED', message: /too ambiguous/ })
+})
+
+t.test('rules that begin with each other count towards the limit, though they read the same text', async t => {
+  const letters = 'abcdefghijklmnopqrstuvwxyz'
+  const words = [...letters].flatMap(a => [a, ...[...letters].map(b => a + b)])
+  const constraints = new OutputConstraints(vocabularyOf(words))
+  t.teardown(() => constraints.close())
+  const rules = Array.from({ length: 300 }, (_, at) => `r${at} ::= r${at + 1} ([a-z] r0)?`)
+  const matcher = await constraints.matcher(gbnf(`root ::= r0\n${rules.join('\n')}\nr300 ::= [a-z] | "(" root ")"`), {
+    ignoreEnd: false
+  })
+  const run = () => {
+    for (let step = 0; step < 3; step++) {
+      matcher.allowed()
+      matcher.accept(0)
     }
   }
   t.throws(run, { code: 'INF_CONSTRAINT_UNSUPPORTED', message: /too ambiguous/ })
