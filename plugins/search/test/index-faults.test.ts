@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
 import t from 'tap'
+import { ProjectIndex } from '#indexing'
 import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
-import { indexProject } from './index-project.ts'
+import { DEFAULTS, indexProject } from './index-project.ts'
 
 const FILES = 300
 const CHUNKS = 3
@@ -79,4 +80,22 @@ t.test('two processes that index one project at once leave each document once', 
   t.match(await run(), { indexed: 0, unchanged: FILES })
   const jobs = await database.query('SELECT DISTINCT status FROM search_indexing_jobs')
   t.same(jobs.rows, [['done']])
+})
+
+t.test('the state of an index whose database fails is an error of the caller, and of nobody else', async t => {
+  const { root, database } = await indexProject(t)
+  const index = new ProjectIndex({
+    projectRoot: root,
+    database,
+    settings: () => ({ ...DEFAULTS, index_step_ms: 20_000, index_watch: false, index_skip_sources: [] }),
+    serves: false,
+    sources: () => [],
+    completeVectors: async () => 0,
+    onChange: () => undefined,
+    log: { debug() {}, info() {}, warn() {}, error() {} } as never
+  })
+  t.teardown(() => index.close())
+  await database.close()
+  // The runner fails this test if another promise rejects.
+  await t.rejects(index.state(), { code: /^DBS_/ })
 })

@@ -107,11 +107,10 @@ export class ProjectIndex {
   async state(): Promise<IndexState> {
     this.#must()
     const store = this.#store as IndexStore
-    const sources = this.#sources?.counts() ?? []
-    const [counts, job] = await Promise.all([store.counts(), store.lastJob()])
+    const [counts, job, sources = []] = await Promise.all([store.counts(), store.lastJob(), this.#sources?.counts()])
     return {
       ...counts,
-      sources: await sources,
+      sources,
       job,
       watchedFolders: this.#watch?.size ?? 0,
       watchProblem: this.#watchProblem
