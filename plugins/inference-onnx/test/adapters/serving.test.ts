@@ -38,6 +38,8 @@ for (const quantization of ['none', 'q8', 'q4'] as const satisfies LoadOptions['
       const requests = names.flatMap((name, i) =>
         [11, 30].map(length => ({ ...greedy(range(length, i), 30), ...adapterOf(name) }))
       )
+      // The first request for the base model opens it, while others are computed already.
+      await alone(model, { ...greedy([9], 1), adapter: null })
       const before = model.statistics()
       const together = await Promise.all(requests.map(request => collect(model.generate(request))))
       const { decodeRuns, decodedSequences } = model.statistics()
