@@ -40,7 +40,8 @@ t.test('a PDF document is found by its text, with the page, and is read again on
 })
 
 t.test('encrypted, broken, empty, long and large documents are left out with a reason', async t => {
-  const { write, run, find, store } = await indexProject(t, { index_max_pdf_pages: 3, index_max_pdf_bytes: 20_000 })
+  const limits = { index_max_pdf_pages: 3, index_max_pdf_bytes: 20_000 }
+  const { write, run, find, store } = await indexProject(t, limits)
   const good = pdfFile(['Of the aardvark'])
   write({
     'encrypted.pdf': pdfFile(['Of the quokka'], { trailer: ENCRYPTED }),
@@ -61,7 +62,9 @@ t.test('encrypted, broken, empty, long and large documents are left out with a r
     ...['encrypted.pdf: encrypted', 'half.pdf: malformed', 'large.pdf: too_large', 'long.pdf: too_many_pages'],
     ...['scanned.pdf: no_text', 'text.pdf: malformed']
   ])
-  t.match(await run(), { indexed: 0, unchanged: 7 })
+  t.match(await run(), { indexed: 0, unchanged: 6, skipped: { too_many_pages: 1 } })
+  limits.index_max_pdf_pages = 4
+  t.match(await run(), { indexed: 1, unchanged: 6, skipped: {} }, 'raised limits have an effect')
 })
 
 t.test('a document that inflates without end is left out, and the ones after it are read', async t => {

@@ -83,7 +83,7 @@ t.test('documents that cannot be indexed are counted by reason, and read again i
     return read(key)
   }
   await run({ ...source, read: noted })
-  t.same(again, ['broken', 'gone'])
+  t.same(again, ['broken', 'gone', 'large'])
 })
 
 t.test('a source that fails, hangs or lists nonsense keeps its documents, and the others are indexed', async t => {
@@ -98,7 +98,8 @@ t.test('a source that fails, hangs or lists nonsense keeps its documents, and th
     hang,
     async () => 'nothing' as never,
     async () => [{ key: '', version: '1' }],
-    async () => [{ key: 'a', version: '\0' }]
+    async () => [{ key: 'a', version: '\0' }],
+    async () => [{ key: '\ud800', version: '1' }]
   ]
   for (const list of lists) {
     const other = sourceOf(new Map([['b', 'beta']]), { name: 'other' })

@@ -23,7 +23,7 @@ const PROGRESS_MS = 200
 const RACY_MS = 2_000
 const MIN_FILES = 100
 /** Skipped files with these reasons are read again, although they did not change. */
-const RETRIED: ReadonlySet<string> = new Set(['unreadable', 'timed_out', 'link', 'not_a_file'])
+const RETRIED: ReadonlySet<string> = new Set(['unreadable', 'timed_out', 'link', 'not_a_file', 'too_many_pages'])
 
 export interface IndexSettings {
   readonly repo_max_files: number

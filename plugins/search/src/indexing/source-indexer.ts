@@ -199,8 +199,9 @@ const NO_FILE = { size: 0, mtimeMs: 0, reason: null, wantsSymbols: false, title:
 
 function isEntry(entry: unknown): boolean {
   const { key, version } = (entry ?? {}) as Record<string, unknown>
+  // The database would store another text.
   const isText = (value: unknown, maximum: number): boolean =>
-    typeof value === 'string' && value !== '' && value.length <= maximum && !value.includes('\0')
+    typeof value === 'string' && value !== '' && value.length <= maximum && !/[\0\p{Surrogate}]/u.test(value)
   return isText(key, MAX_KEY_CHARS) && isText(version, MAX_VERSION_CHARS)
 }
 

@@ -17,8 +17,8 @@ export interface NodeEntry {
   readonly source: string
 }
 
-/** Skipped documents with these reasons are read again in the next run. */
-const RETRIED = "('unreadable', 'timed_out')"
+/** Skipped documents with these reasons are read again in the next run, since the settings may have changed. */
+const RETRIED = "('unreadable', 'timed_out', 'too_large')"
 /** State of documents that are nodes of the knowledge graph. */
 const NODE = 'node'
 

@@ -75,7 +75,8 @@ async function readPdf(
   const hash = createHash('sha256').update(content).digest('hex')
   if (hash === knownHash) return { ...skipped(path, null, hash), state: 'unchanged' }
   const found = await pdfText(new Uint8Array(content), maxPages, onPage)
-  if ('reason' in found) return skipped(path, found.reason, hash)
+  // Without a hash, the document is read again, as the setting may have changed.
+  if ('reason' in found) return skipped(path, found.reason, found.reason === 'too_many_pages' ? '' : hash)
   const { title, chunks } = found
   const mimeType = 'application/pdf'
   return { path, state: 'read', reason: null, hash, title: title ?? path, mimeType, chunks, symbols: [] }
