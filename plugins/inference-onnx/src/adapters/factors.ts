@@ -1,5 +1,10 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { LowRankFactors } from '../adapter.ts'
+import { availableMemory } from '../available-memory.ts'
+import { inferenceErrors } from '../errors.ts'
+import type { AvailableMemory } from '../memory-plan.ts'
 import { RANK_MASK } from '../onnx/linear.ts'
+import { DeviceRuntime } from '../ort/device-runtime.ts'
 import { type Bindings, elementCount, type Runtime, type Tensor } from '../ort/runtime.ts'
 import { findNonFinite } from '../weights/finite.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
@@ -50,9 +55,12 @@ export class AdapterFactors {
   }
 }
 
+/** Numbers moved before yielding to the event loop. */
+const NUMBERS_PER_TURN = 2 ** 20
+
 /**
- * Reads the factors of an adapter. `updates`: by the tensor that they change. Throws the reason of an aborted signal, and
- * `INF_ADAPTER_INVALID` for factors that exceed float32 when they are scaled.
+ * Reads the factors of an adapter. `updates`: by the tensor that they change. Throws the reason of an aborted signal,
+ * `INF_ADAPTER_INVALID` for factors that exceed float32 when they are scaled, and `INF_OUT_OF_MEMORY`.
  */
 export async function readFactors(
   runtime: Runtime,
@@ -63,6 +71,7 @@ export async function readFactors(
   const reader = new TensorReader()
   const tensors = new Map<string, Tensor>()
   const rank = Math.max(1, ...[...updates.values()].map(rankOf))
+  if (!(runtime instanceof DeviceRuntime)) checkRoom(rank, sites, await availableMemory())
   try {
     for (const site of sites) {
       signal?.throwIfAborted()
@@ -93,11 +102,31 @@ async function readSite(
   await reader.read(update.a, 0, a.subarray(0, own * inputs), 'adapter')
   const up = new Float32Array(outputs * own)
   await reader.read(update.b, 0, up, 'adapter')
+  let moved = 0
   for (let r = 0; r < own; r++) {
     for (let o = 0; o < outputs; o++) b[r * outputs + o] = (up[o * own + r] as number) * update.scale
+    moved += outputs
+    if (moved < NUMBERS_PER_TURN) continue
+    moved = 0
+    await turn()
   }
   if (findNonFinite(b) === -1) return { a, b }
   throw invalidAdapter(update.b.file, `${update.b.name} exceeds float32 when it is scaled by ${update.scale}`)
+}
+
+/** Throws `INF_OUT_OF_MEMORY` for more factors than fit. All sites have the largest rank, so a small file may need much. */
+function checkRoom(rank: number, sites: readonly LowRankSite[], available: AvailableMemory): void {
+  const bytes = 4 * rank * sites.reduce((sum, { inputs, outputs }) => sum + inputs + outputs, 0)
+  if (bytes <= available.bytes) return
+  throw inferenceErrors.create(
+    'INF_OUT_OF_MEMORY',
+    `The factors of the adapter need ${bytes} bytes with rank ${rank} in ${sites.length} projections, but ` +
+      `${available.source} is ${available.bytes} bytes`,
+    {
+      data: { bytes, rank, availableBytes: available.bytes },
+      hint: 'Free memory, or use an adapter whose largest rank is lower.'
+    }
+  )
 }
 
 function rankOf({ a }: LowRankFactors): number {

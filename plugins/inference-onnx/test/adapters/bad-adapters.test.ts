@@ -1,6 +1,8 @@
 import { cp, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { readFactors } from '#adapters'
+import { openRuntime, ownRequire } from '#ort'
 import { fixtures, loadModel, temporaryFolder } from '../support/models.ts'
 import { floats, type Source, safetensors } from '../support/safetensors.ts'
 
@@ -151,4 +153,17 @@ t.test('an exported graph does not support adapters', async t => {
   const tokens = [9, 8]
   await t.rejects(exported.logits(tokens, { adapter: 'x' }), { code: 'INF_ADAPTER_UNKNOWN' })
   t.same(await exported.logits(tokens, { adapter: null }), await exported.logits(tokens))
+})
+
+t.test('an adapter whose largest rank needs more memory than there is in all projections is refused', async t => {
+  const runtime = openRuntime('native', ownRequire(), () => {})
+  const entry = { name: 'lora', dtype: 'F32', file: 'none', offset: 0, byteLength: 0 } as const
+  const rank = 2 ** 40
+  const a = { ...entry, shape: [rank, 8] }
+  const sites = ['q', 'k'].map(name => ({ name, tensor: name, inputs: 8, outputs: 8, isSelected: false }))
+  const updates = new Map([['q', { label: 'q', a, b: { ...entry, shape: [8, rank] }, scale: 1 }]])
+  await t.rejects(readFactors(runtime, sites, updates), {
+    code: 'INF_OUT_OF_MEMORY',
+    message: /need 140737488355328 bytes with rank 1099511627776 in 2 projections/
+  })
 })
