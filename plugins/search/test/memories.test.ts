@@ -35,7 +35,8 @@ t.test('a stored note is found, replaced and removed', async t => {
   t.same(await kernel.call(forgetMemory, { key: note.key }), { removed: true })
   t.same(await kernel.call(forgetMemory, { key: note.key }), { removed: false })
   await t.rejects(kernel.call(recallMemory, { key: note.key }), { code: 'SRH_MEMORY_UNKNOWN' })
-  await t.rejects(kernel.call(storeMemory, { key: 'a]b', body: 'x' }), { code: 'OPR_INPUT_INVALID' })
+  for (const wrong of [{ key: 'a]b' }, { key: 'a\0b' }, { body: 'a\0b' }, { title: '\0' }, { source: '\0' }])
+    await t.rejects(kernel.call(storeMemory, { ...note, ...wrong }), { code: 'OPR_INPUT_INVALID' })
   t.same(await kernel.call(queryKnowledge, { query: 'zebra' }), { lines: [], hits: [] })
 })
 
@@ -49,7 +50,8 @@ t.test('a node of the knowledge graph is stored, found, replaced, listed and rem
   t.match(await kernel.call(listKnowledge, { prefix: 'l' }), { nodes: [{ id: 'lease', label: 'Lease' }] })
   t.same(await kernel.call(listKnowledge, { prefix: 'x' }), { nodes: [] })
   // Ids of sources have a colon, so a stored node cannot replace one.
-  await t.rejects(kernel.call(storeKnowledge, { ...node, id: 'wiki:a' }), { code: 'OPR_INPUT_INVALID' })
+  for (const wrong of [{ id: 'wiki:a' }, { id: 'a\u001bb' }, { content: 'a\0b' }, { label: '\0' }])
+    await t.rejects(kernel.call(storeKnowledge, { ...node, ...wrong }), { code: 'OPR_INPUT_INVALID' })
   await store.execute("INSERT INTO knowledge_edges (src_id, dst_id, relation) VALUES ('lease', 'task', 'claims')")
   t.same(await kernel.call(forgetKnowledge, { id: 'lease' }), { removed: true })
   t.same(await kernel.call(forgetKnowledge, { id: 'lease' }), { removed: false })

@@ -1,11 +1,13 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
 import type { Knowledge } from '../store/knowledge.ts'
+import { STORABLE } from './memory-operations.ts'
 import { SEARCH_TOPIC } from './search-operations.ts'
 
 const { SRH_DATABASE_MISSING } = searchErrors.specs
 
-const id = (description: string) => t.string({ minLength: 1, maxLength: 512, pattern: '^[^\\[\\]\\s:]+$', description })
+const id = (description: string) =>
+  t.string({ minLength: 1, maxLength: 512, pattern: '^[^\\[\\]\\s:\\u0000-\\u001f\\u007f]+$', description })
 
 const node = t.object({
   id: t.string({ description: 'NAME:KEY for a document of a source.' }),
@@ -20,8 +22,13 @@ export const storeKnowledge = defineOperation({
   summary: 'Store a node of the knowledge graph',
   input: t.object({
     id: id('Name of the node, such as lease. A node with the same name is replaced.'),
-    content: t.string({ minLength: 1, maxLength: 65_536, description: 'Definition or explanation.' }),
-    label: t.string({ default: '', maxLength: 300, description: 'Label. Default: the name.' }),
+    content: t.string({
+      minLength: 1,
+      maxLength: 65_536,
+      pattern: STORABLE,
+      description: 'Definition or explanation.'
+    }),
+    label: t.string({ default: '', maxLength: 300, pattern: STORABLE, description: 'Label. Default: the name.' }),
     node_type: t.string({ default: 'concept', pattern: '^[a-z][a-z_-]{0,31}$', description: 'Kind of the node.' })
   }),
   output: node,

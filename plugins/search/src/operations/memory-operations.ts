@@ -5,7 +5,11 @@ import { SEARCH_TOPIC } from './search-operations.ts'
 
 const { SRH_DATABASE_MISSING, SRH_MEMORY_UNKNOWN } = searchErrors.specs
 
-const key = (description: string) => t.string({ minLength: 1, maxLength: 512, pattern: '^[^\\[\\]\\s]+$', description })
+/** Pattern of texts that the database can store: without U+0000. */
+export const STORABLE = '^[^\\u0000]*$'
+
+const key = (description: string) =>
+  t.string({ minLength: 1, maxLength: 512, pattern: '^[^\\[\\]\\s\\u0000]+$', description })
 
 const memory = t.object({
   key: t.string(),
@@ -22,8 +26,8 @@ export const storeMemory = defineOperation({
   summary: 'Store a note that later searches find',
   input: t.object({
     key: key('Name of the note, such as decisions/database. A note with the same key is replaced.'),
-    body: t.string({ minLength: 1, maxLength: 65_536, description: 'Text of the note.' }),
-    title: t.string({ default: '', maxLength: 300, description: 'Title. Default: the key.' }),
+    body: t.string({ minLength: 1, maxLength: 65_536, pattern: STORABLE, description: 'Text of the note.' }),
+    title: t.string({ default: '', maxLength: 300, pattern: STORABLE, description: 'Title. Default: the key.' }),
     status: t.string({
       default: 'current',
       pattern: '^[a-z][a-z_-]{0,31}$',
@@ -33,6 +37,7 @@ export const storeMemory = defineOperation({
     source: t.string({
       default: '',
       maxLength: 512,
+      pattern: STORABLE,
       description: 'Where the note comes from, such as a file or a URL.'
     })
   }),

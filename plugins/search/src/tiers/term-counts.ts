@@ -30,22 +30,26 @@ export class TermCounts {
       this.#total = 0
       this.#until = performance.now() + FRESH_MS
     }
+    // Other queries may empty the map meanwhile.
+    const counts = new Map(terms.map(term => [term, this.#counts.get(term) ?? 0]))
     const unknown = terms.filter(term => !this.#counts.has(term))
-    if (unknown.length > 0 || this.#total === 0) {
+    let total = this.#total
+    if (unknown.length > 0 || total === 0) {
       const columns = unknown.map(
         (_, at) =>
           `(SELECT COUNT(*) FROM search_document_chunks_fts WHERE search_document_chunks_fts MATCH :t${at}) AS t${at}`
       )
-      if (this.#total === 0) columns.push('(SELECT COUNT(*) FROM search_document_chunks) AS total')
+      if (total === 0) columns.push('(SELECT COUNT(*) FROM search_document_chunks) AS total')
       const [row = {}] = await this.#library.rows(`SELECT ${columns.join(', ')}`, namedTerms(unknown.map(matchForms)))
-      const counts = new Map(unknown.map((term, at) => [term, Number(row[`t${at}`])]))
-      for (const [term, count] of counts) if (count > 0) this.#counts.set(term, count)
-      if (this.#total === 0) this.#total = Number(row.total)
+      for (const [at, term] of unknown.entries()) {
+        const count = Number(row[`t${at}`])
+        counts.set(term, count)
+        if (count > 0) this.#counts.set(term, count)
+      }
+      if (total === 0) total = Number(row.total)
+      this.#total = total
     }
-    return {
-      terms: terms.map(term => ({ term, match: matchForms(term), count: this.#counts.get(term) ?? 0 })),
-      total: this.#total
-    }
+    return { terms: [...counts].map(([term, count]) => ({ term, match: matchForms(term), count })), total }
   }
 }
 
