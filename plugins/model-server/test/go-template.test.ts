@@ -197,6 +197,46 @@ t.test('parses a hostile template in linear time, and limits nesting, steps and 
   t.throws(() => renderedFor(twice, { messages: many }), { code: 'MSV_REQUEST_INVALID' })
 })
 
+t.test('long maps, lists and paths, and all rounds of a conversation, count towards the limits', async t => {
+  const properties = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`key${at}`, at]))
+  const parameters = { properties, list: Array.from({ length: 20_000 }, (_, at) => at) }
+  const tools = [{ name: 'f', description: '', parameters }]
+  const turns = (length: number) =>
+    Array.from({ length }, (_, at) => ({ role: at % 2 ? ('assistant' as const) : ('user' as const), content: 'x' }))
+  const message = { role: 'system' as const, content: 'x'.repeat(100_000) }
+  const input = { messages: turns(1_000), tools }
+  const inLoop = (body: string) =>
+    `{{ $p := (index .Tools 0).Function.Parameters }}{{ range .Messages }}${body}{{ end }}`
+  const tooMany = { code: 'MSV_REQUEST_INVALID', message: /more than 500000 steps/ }
+  const tooLong = { code: 'MSV_REQUEST_INVALID', message: /more than 16777216 characters/ }
+  for (const body of [
+    '{{ range $p.Properties }}{{ break }}{{ end }}',
+    '{{ if len $p.Properties }}{{ end }}',
+    '{{ if json $p.Properties }}{{ end }}',
+    `{{ if $p${'.A'.repeat(1_000)} }}{{ end }}`
+  ]) {
+    t.throws(() => renderedFor(inLoop(body), input), tooMany, body)
+  }
+  t.equal(renderedFor(inLoop('{{ range $p.List }}{{ break }}{{ end }}{{ if $p.Properties }}{{ end }}'), input), '')
+  for (const text of [`{{ print ${'.System '.repeat(3_000)}}}`, `{{ printf "${'%9999s'.repeat(2_000)}" "a" }}`]) {
+    t.throws(() => renderedFor(`${text}{{ .Messages }}`, { messages: [message] }), tooLong)
+  }
+  t.throws(() => renderedFor(`${'{{ .Prompt }}'.repeat(1_000)}{{ .Response }}`, input), tooMany)
+  t.throws(() => renderedFor(`${'z'.repeat(30_000)}{{ .Prompt }}{{ .Response }}`, { messages: turns(2_000) }), tooLong)
+})
+
+t.test('a map is no format, key or width that becomes a text by its own fields', async t => {
+  const tools = [{ name: 'f', description: '', parameters: { toString: 1, valueOf: 2 } }]
+  const input = { messages: [{ role: 'user' as const, content: 'x' }], tools }
+  const map = '(index .Tools 0).Function.Parameters'
+  t.equal(renderedFor(`{{ if .Messages }}{{ printf ${map} }}{{ end }}`, input), '{"toString":1,"valueOf":2}')
+  t.equal(renderedFor(`{{ if .Messages }}{{ index (index .Tools 0) ${map} }}{{ end }}`, input), '')
+  t.throws(() => renderedFor(`{{ if .Messages }}{{ printf "%*d" ${map} 1 }}{{ end }}`, input), {
+    code: 'MSV_REQUEST_INVALID',
+    message: /printf does not know/
+  })
+})
+
 t.test('any template is rendered, or refused with the name of the field', async () => {
   const words = [
     '{{',

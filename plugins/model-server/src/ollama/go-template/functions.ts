@@ -4,6 +4,8 @@ import { invalid } from '../../body-reader.ts'
 export type Value = unknown
 
 const MAX_WIDTH = 10_000
+const MAX_CHARACTERS = 16 * 1024 * 1024
+const MAX_REASON = 300
 
 type Compare = (a: number | string, b: number | string) => boolean
 
@@ -27,8 +29,9 @@ const FUNCTIONS: Readonly<Record<string, (...values: Value[]) => Value>> = {
     return bytes.subarray(...(rangeOf(bytes.length, from, to) as [number, number])).toString('utf8')
   },
   print: (...values) => printed(values),
-  println: (...values) => `${values.map(shown).join(' ')}\n`,
-  printf: (format, ...values) => formatted(String(format), values),
+  println: (...values) =>
+    joined(values.map((value, at) => () => (at > 0 ? ' ' : '') + shown(value)).concat(() => '\n')),
+  printf: (format, ...values) => formatted(shown(format), values),
   json: value => json(value ?? null),
   currentDate: () => new Date().toISOString().slice(0, 'yyyy-mm-dd'.length),
   yesterdayDate: () => new Date(Date.now() - 24 * 3_600_000).toISOString().slice(0, 'yyyy-mm-dd'.length)
@@ -49,10 +52,13 @@ export function call(name: string, values: readonly Value[]): Value {
 export function isTrue(value: Value): boolean {
   if (Array.isArray(value)) return value.length > 0
   if (!isMap(value)) return Boolean(value)
-  // Without a list of the keys, of which there may be many.
-  for (const _ in value) return true
-  return false
+  let filled = filledMaps.get(value)
+  if (filled === undefined) filledMaps.set(value, (filled = Object.keys(value).length > 0))
+  return filled
 }
+
+/** Whether maps have keys: to find a first key takes as long as to list all. */
+const filledMaps = new WeakMap<object, boolean>()
 
 /** Returns a field of an object: with the same name, or with the name as JSON has it. */
 export function fieldOf(value: Value, name: string): Value {
@@ -91,7 +97,8 @@ function elementOf(value: Value, key: Value): Value {
     if (Number.isInteger(key) && (key as number) >= 0 && (key as number) < value.length) return value[key as number]
     throw failure(`index ${shown(key)} of a list with ${value.length} elements`)
   }
-  return isMap(value) && Object.hasOwn(value, String(key)) ? value[String(key)] : undefined
+  const name = shown(key)
+  return isMap(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 function rangeOf(length: number, from: Value, to: Value): readonly [number, number] {
@@ -104,13 +111,17 @@ function rangeOf(length: number, from: Value, to: Value): readonly [number, numb
 /** Formats like Go's `printf`, with the verbs `%s`, `%v`, `%d`, `%q` and a width, which may be `*`. */
 function formatted(format: string, values: readonly Value[]): string {
   let at = 0
+  let characters = 0
   return format.replace(
     /%(?:%|(-?)(\d+|\*)?([a-zA-Z])|)/g,
     (verb, left: string, size: string | undefined, kind: string) => {
       if (verb === '%%') return '%'
-      const width = Number((size === '*' ? values[at++] : size) ?? 0)
-      if (!['s', 'v', 'd', 'q'].includes(kind) || !(width <= MAX_WIDTH)) throw failure(`printf does not know '${verb}'`)
+      const width = size === '*' ? values[at++] : Number(size ?? 0)
+      const isWidth = typeof width === 'number' && width <= MAX_WIDTH
+      if (!['s', 'v', 'd', 'q'].includes(kind) || !isWidth) throw failure(`printf does not know '${verb}'`)
       const text = kind === 'q' ? JSON.stringify(shown(values[at++])) : shown(values[at++])
+      characters += Math.max(text.length, width)
+      checkLength(characters)
       return left === '-' ? text.padEnd(width) : text.padStart(width)
     }
   )
@@ -119,9 +130,26 @@ function formatted(format: string, values: readonly Value[]): string {
 /** Joins values; those next to each other that are no texts with a space. */
 function printed(values: readonly Value[]): string {
   const isText = (value: Value): boolean => typeof value === 'string'
-  return values
-    .map((value, at) => (at > 0 && !isText(value) && !isText(values[at - 1]) ? ' ' : '') + shown(value))
-    .join('')
+  const isApart = (at: number): boolean => at > 0 && !isText(values[at]) && !isText(values[at - 1])
+  return joined(values.map((value, at) => () => (isApart(at) ? ' ' : '') + shown(value)))
+}
+
+/** Joins texts, none of which is made after the limit is exceeded. */
+function joined(texts: readonly (() => string)[]): string {
+  const pieces: string[] = []
+  let characters = 0
+  for (const text of texts) {
+    const piece = text()
+    characters += piece.length
+    checkLength(characters)
+    pieces.push(piece)
+  }
+  return pieces.join('')
+}
+
+/** Throws if a text, or all texts of a template, are too long. */
+export function checkLength(characters: number): void {
+  if (characters > MAX_CHARACTERS) throw failure(`its text has more than ${MAX_CHARACTERS} characters, the limit`)
 }
 
 function lowered(name: string): string {
@@ -133,5 +161,5 @@ function snake(name: string): string {
 }
 
 export function failure(reason: string): Error {
-  return invalid(`'template' cannot be rendered: ${reason}`, 'template')
+  return invalid(`'template' cannot be rendered: ${reason.slice(0, MAX_REASON)}`, 'template')
 }

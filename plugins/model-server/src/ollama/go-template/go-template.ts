@@ -2,7 +2,7 @@ import type { ChatMessage, ChatTool } from '@svc/contracts'
 import type { Value } from './functions.ts'
 import { fieldsOf, type Node } from './nodes.ts'
 import { parseTemplate } from './parse.ts'
-import { render } from './render.ts'
+import { RenderBudget, render } from './render.ts'
 
 /** Input of a template. */
 export interface TemplateInput {
@@ -55,19 +55,20 @@ export class GoTemplate {
    */
   render({ messages, tools = [], thinking }: TemplateInput): string {
     const { system, turns } = collated(messages)
+    const budget = new RenderBudget()
     const common = { Think: thinking ?? false, IsThinkSet: thinking !== undefined, ThinkLevel: '' }
     if (this.#fields.has('Messages')) {
       const Tools = tools.map(each => ({ type: 'function', function: each }))
       const data = { ...common, System: system, Messages: turns.map(wireMessage), Tools, Response: '' }
-      return render(this.#nodes, data, { untilResponse: false })
+      return render(this.#nodes, data, { untilResponse: false, budget })
     }
     return roundsOf(turns)
-      .map((round, at, rounds) => this.#renderRound({ ...common, ...round }, at === rounds.length - 1))
+      .map((round, at, rounds) => this.#renderRound({ ...common, ...round }, at === rounds.length - 1, budget))
       .join('')
   }
 
-  #renderRound(data: Readonly<Record<string, Value>>, isLast: boolean): string {
-    const text = render(this.#nodes, data, { untilResponse: isLast })
+  #renderRound(data: Readonly<Record<string, Value>>, isLast: boolean, budget: RenderBudget): string {
+    const text = render(this.#nodes, data, { untilResponse: isLast, budget })
     // Like Ollama: the answer follows a template that does not place it.
     return this.#fields.has('Response') ? text : text + String(data.Response)
   }

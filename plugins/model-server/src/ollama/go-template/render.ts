@@ -1,24 +1,39 @@
-import { call, failure, fieldOf, isMap, isTrue, LAZY, shown, type Value } from './functions.ts'
+import { call, checkLength, failure, fieldOf, isMap, isTrue, LAZY, shown, type Value } from './functions.ts'
 import type { Block, Node, Operand, Pipe } from './nodes.ts'
 
 /** Evaluated nodes and operands. The longest public template needs about 40 for each message. */
 const MAX_STEPS = 500_000
-const MAX_CHARACTERS = 16 * 1024 * 1024
 /** Characters or elements that count as one step. */
 const SIZE_OF_STEP = 1_024
+/** Characters of a text of values, such as JSON, that count as one step. */
+const WRITTEN_IN_STEP = 32
+const WRITING: ReadonlySet<string> = new Set(['json', 'print', 'printf', 'println'])
+
+/** Limit on the work and the text of all rounds of a conversation. */
+export class RenderBudget {
+  #steps = 0
+  #characters = 0
+
+  spend(steps: number): void {
+    this.#steps += steps
+    if (this.#steps > MAX_STEPS) throw failure(`it needs more than ${MAX_STEPS} steps, the limit`)
+  }
+
+  write(characters: number): void {
+    this.#characters += characters
+    checkLength(this.#characters)
+  }
+}
 
 export interface RenderOptions {
   /** End the text after `.Response`, where the answer begins. */
   readonly untilResponse: boolean
+  readonly budget: RenderBudget
 }
 
 /** Renders a template. Throws `MSV_REQUEST_INVALID` if it fails or exceeds a limit. */
-export function render(
-  nodes: readonly Node[],
-  data: Readonly<Record<string, Value>>,
-  { untilResponse }: RenderOptions
-): string {
-  const run = new Run(untilResponse)
+export function render(nodes: readonly Node[], data: Readonly<Record<string, Value>>, options: RenderOptions): string {
+  const run = new Run(options)
   run.nodes(nodes, data, new Scope(new Map([['$', data]])))
   return run.text
 }
@@ -57,12 +72,12 @@ class Scope {
 
 class Run {
   readonly #untilResponse: boolean
+  readonly #budget: RenderBudget
   readonly #pieces: string[] = []
-  #characters = 0
-  #steps = 0
 
-  constructor(untilResponse: boolean) {
+  constructor({ untilResponse, budget }: RenderOptions) {
     this.#untilResponse = untilResponse
+    this.#budget = budget
   }
 
   get text(): string {
@@ -95,11 +110,15 @@ class Run {
 
   #range({ pipe, yes, no }: Block, dot: Value, scope: Scope): Flow {
     const value = this.#evaluate(pipe, dot, scope)
-    const entries = entriesOf(value)
-    if (entries.length === 0) return this.nodes(no, dot, scope.inner())
+    if (!Array.isArray(value) && !isMap(value)) return this.nodes(no, dot, scope.inner())
+    const keys = Array.isArray(value) ? null : this.#keysOf(value)
+    const count = keys?.length ?? value.length
+    if (count === 0) return this.nodes(no, dot, scope.inner())
     const [first, second] = pipe.names
-    for (const [key, element] of entries) {
+    for (let at = 0; at < count; at++) {
       this.#step()
+      const key = keys?.[at] ?? at
+      const element = (value as Record<string | number, Value>)[key]
       const inner = scope.inner()
       const set = (name: string, each: Value): void =>
         pipe.declares ? inner.declare(name, each) : scope.assign(name, each)
@@ -110,6 +129,13 @@ class Run {
       if (flow === 'break') break
     }
     return 'next'
+  }
+
+  /** Returns the keys of a map in order, as in Go. */
+  #keysOf(map: Readonly<Record<string, Value>>): readonly string[] {
+    const keys = Object.keys(map)
+    this.#step(keys.length)
+    return keys.sort()
   }
 
   /** Evaluates a pipe, and assigns its variable. */
@@ -153,6 +179,7 @@ class Run {
         : operand.kind === 'variable'
           ? scope.get(operand.name)
           : this.#evaluate(operand.pipe, dot, scope)
+    this.#step(operand.path.length)
     return operand.path.reduce(fieldOf, from)
   }
 
@@ -161,18 +188,19 @@ class Run {
     const result = call(name, values)
     const size = [...values, result].reduce<number>((sum, value) => sum + sizeOf(value), 0)
     this.#step(Math.floor(size / SIZE_OF_STEP))
-    if (sizeOf(result) > MAX_CHARACTERS) throw tooLong()
+    if (WRITING.has(name)) this.#step(Math.floor(sizeOf(result) / WRITTEN_IN_STEP))
+    // To count keys takes as long as to list them.
+    if (name === 'len' && isMap(values[0])) this.#step(Number(result))
+    checkLength(sizeOf(result))
     return result
   }
 
   #step(count = 1): void {
-    this.#steps += count
-    if (this.#steps > MAX_STEPS) throw failure(`it needs more than ${MAX_STEPS} steps, the limit`)
+    this.#budget.spend(count)
   }
 
   #write(text: string): void {
-    this.#characters += text.length
-    if (this.#characters > MAX_CHARACTERS) throw tooLong()
+    this.#budget.write(text.length)
     this.#pieces.push(text)
   }
 }
@@ -182,19 +210,6 @@ function isResponse({ commands: [command] }: Pipe): boolean {
   return (operand?.kind === 'dot' || operand?.kind === 'variable') && operand.path.at(-1) === 'Response'
 }
 
-/** Returns keys and elements; those of a map by key, as in Go. */
-function entriesOf(value: Value): readonly (readonly [Value, Value])[] {
-  if (Array.isArray(value)) return value.map((element, at) => [at, element])
-  if (!isMap(value)) return []
-  return Object.keys(value)
-    .sort()
-    .map(key => [key, value[key]])
-}
-
 function sizeOf(value: Value): number {
   return typeof value === 'string' || Array.isArray(value) ? value.length : 0
-}
-
-function tooLong(): Error {
-  return failure(`its text has more than ${MAX_CHARACTERS} characters, the limit`)
 }
