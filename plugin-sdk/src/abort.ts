@@ -22,6 +22,18 @@ export async function raceAbort<A>(signal: AbortSignal | undefined, work: Promis
   }
 }
 
+/**
+ * Returns a signal that is aborted with another one, or after a time with a `TimeoutError`. Use it for calls that end
+ * soon instead of `AbortSignal.any` with `AbortSignal.timeout`: Node 20 may free a timeout to which only a combined signal
+ * refers, so that it never aborts.
+ */
+export function limitedSignal(signal: AbortSignal, milliseconds: number): AbortSignal {
+  const limit = AbortSignal.timeout(Math.min(milliseconds, MAX_TIMER_MS))
+  // A signal with a listener is not freed.
+  limit.addEventListener('abort', () => {}, { once: true })
+  return AbortSignal.any([signal, limit])
+}
+
 /** Resolves when the signal is aborted. */
 export function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {

@@ -1,4 +1,6 @@
-import { LinkedSignal, raceAbort, settlesWithin, waitForAbort, withTimeout } from '@svc/plugin-sdk'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { LinkedSignal, limitedSignal, raceAbort, settlesWithin, waitForAbort, withTimeout } from '@svc/plugin-sdk'
 import t from 'tap'
 
 const never = (): Promise<never> => new Promise(() => {})
@@ -118,4 +120,22 @@ t.test('a closed linked signal leaves nothing in its sources, and is no longer a
   controller.abort()
   t.notOk(linked.signal.aborted)
   t.end()
+})
+
+t.test('limitedSignal aborts with its signal, and at its limit although nothing else refers to it', async t => {
+  const controller = new AbortController()
+  const stopped = limitedSignal(controller.signal, 60_000)
+  controller.abort(new Error('stop'))
+  t.match(stopped.reason, { message: 'stop' })
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const begin = (): Promise<void> => waitForAbort(limitedSignal(new AbortController().signal, 50))
+  const late = begin()
+  // The timer of the limit does not keep the process alive.
+  const alive = setInterval(() => {}, 10)
+  t.teardown(() => clearInterval(alive))
+  // A turn, since references of the current one are not freed.
+  await new Promise(setImmediate)
+  collect()
+  await late
 })

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { errorMessage } from '@svc/plugin-sdk'
+import { errorMessage, limitedSignal } from '@svc/plugin-sdk'
 import { type ParsedLanguage, type Problem, syntaxProblems } from './syntax-problems.ts'
 
 /** Built program of the thread, because threads cannot load TypeScript. */
@@ -35,7 +35,7 @@ export async function checkSyntax(
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB }
   })
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+  const limit = limitedSignal(signal, timeoutMs)
   try {
     return await new Promise<readonly Problem[]>((resolve, reject) => {
       worker.once('message', resolve)

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { HttpAddress } from '@svc/contracts'
-import { type Call, errorMessage, type Handler, type InputOf } from '@svc/plugin-sdk'
+import { type Call, errorMessage, type Handler, type InputOf, limitedSignal } from '@svc/plugin-sdk'
 import { appErrors } from '../errors.ts'
 import type { appRequest } from './operations.ts'
 
@@ -43,7 +43,7 @@ export async function requestApp(
 ): Promise<Output> {
   const { path, headers, body } = sentOf(input)
   const started = performance.now()
-  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(MAX_MS)])
+  const signal = limitedSignal(call.signal, MAX_MS)
   const response = await responseOf(
     {
       host,

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { errorMessage, raceAbort, Semaphore } from '@svc/plugin-sdk'
+import { errorMessage, limitedSignal, raceAbort, Semaphore } from '@svc/plugin-sdk'
 import { compilerErrors } from '../errors.ts'
 import { type CompileJob, doJob, type JobResult, type Results } from './compile-job.ts'
 
@@ -42,8 +42,7 @@ async function inThread(job: CompileJob, signal: AbortSignal, maxMs: number): Pr
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB }
   })
-  const limit = AbortSignal.timeout(maxMs)
-  const either = AbortSignal.any([signal, limit])
+  const either = limitedSignal(signal, maxMs)
   const failed = (reason: string): Error =>
     compilerErrors.create('CMP_LIMIT', `${job.path} cannot be compiled: ${reason}`, {
       hint: 'split the source into several files'

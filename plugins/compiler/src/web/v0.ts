@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { limitedSignal } from '@svc/plugin-sdk'
 import { compilerErrors } from '../errors.ts'
 import type { Module, Span } from '../syntax/ast.ts'
 import type { EmittedFile } from './emitted-file.ts'
@@ -65,7 +66,7 @@ function exportsName(text: string, name: string): boolean {
 
 async function get(url: string, signal: AbortSignal): Promise<string> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]) })
+    const response = await fetch(url, { signal: limitedSignal(signal, 30_000) })
     if (!response.ok) throw new Error(`status ${response.status}`)
     const parts: Uint8Array[] = []
     let size = 0

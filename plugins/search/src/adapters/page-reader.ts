@@ -3,6 +3,7 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
 import { isPublicAddress } from '@svc/contracts'
+import { limitedSignal } from '@svc/plugin-sdk'
 import { htmlText } from '../indexing/html-text.ts'
 import type { Settings } from '../settings.ts'
 
@@ -23,7 +24,7 @@ export class PageReader {
    */
   async read(url: string, signal: AbortSignal): Promise<string | null> {
     const { scraper_timeout_ms, scraper_min_density, scraper_private } = this.#settings()
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(scraper_timeout_ms)])
+    const limited = limitedSignal(signal, scraper_timeout_ms)
     const html = await fetchPage(new URL(url), scraper_private, limited).catch(() => null)
     signal.throwIfAborted()
     if (html === null || html === '') return null
