@@ -190,3 +190,21 @@ t.test('functions of other plugins return Results, with a fix if a value is expe
   }
   t.end()
 })
+
+t.test('a type that doubles with each line takes no time', t => {
+  const doubled = (name: string, double: (of: string) => string) =>
+    Array.from({ length: 60 }, (_, i) => `let ${name}${i + 1} = ${double(`${name}${i}`)}\n`).join('')
+  for (const double of [
+    (of: string) => `{ x: ${of}, y: ${of} }`,
+    (of: string) => `(${of}, ${of})`,
+    (of: string) => `Ok((${of}, Some(${of})))`
+  ]) {
+    const both = `let a0 = 1\nlet b0 = 1\n${doubled('a', double)}${doubled('b', double)}`
+    const text = `fn f() {\n${both}let c: int = a60\nlet d = [a60, b60]\nlet e = a60 == b60\nlet g: int = a3\n}`
+    t.same(findings(text), [
+      ['typecheck.let_mismatch', 'a60'],
+      ['typecheck.let_mismatch', 'a3']
+    ])
+  }
+  t.end()
+})

@@ -7,6 +7,7 @@ import { isStatement } from '../../syntax/is-statement.ts'
 import type { Span } from '../../syntax/node.ts'
 import { PlainTypes } from './plain-types.ts'
 import { ANY, BOOL, fits, join, NEVER, show, UNIT, type ValueType } from './type.ts'
+import { limited } from './type-size.ts'
 
 /** Infers the types of the expressions in one body. Reports certain errors only. */
 export class BodyTypes extends PlainTypes {
@@ -52,7 +53,7 @@ export class BodyTypes extends PlainTypes {
   /** Infers the type of an expression. `tail` is the declared result type if the value is the result of a function. */
   override infer(expression: Expression, tail: ValueType | null = null): ValueType {
     this.signatures.depth++
-    const found = this.#infer(expression, tail)
+    const found = limited(this.#infer(expression, tail))
     this.signatures.depth--
     this.signatures.observe?.(expression, found)
     return found
