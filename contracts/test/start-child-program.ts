@@ -8,13 +8,13 @@ try {
 } catch {
   // None are left.
 }
-const child = startChild('true', [], { stdio: ['pipe', 'pipe', 'ignore'] })
-child.stdin.end('input')
+const child = startChild('true', [], { stdio: ['pipe', 'pipe', 'ignore', 'ignore', 'pipe'] })
+child.stdin?.end('input')
 let output = ''
-child.stdout.on('data', (chunk: Buffer) => {
+child.stdout?.on('data', (chunk: Buffer) => {
   output += chunk.toString()
 })
 const { code } = await new Promise<NodeJS.ErrnoException>(resolve => child.once('error', resolve))
 for (const descriptor of descriptors) closeSync(descriptor)
-const streams = [child.stdin, child.stdout, child.stderr].map(each => (each === null ? 'null' : typeof each))
+const streams = child.stdio.map(each => (each === null ? 'null' : typeof each))
 process.stdout.write(JSON.stringify({ code, streams, output }))

@@ -25,5 +25,5 @@ t.test('a program runs with its streams, as with spawn', async t => {
 t.test('without file descriptors, the start of a program is an event, and the process lives', async t => {
   const args = [process.execPath, ...CHILD_ARGUMENTS, join(import.meta.dirname, 'start-child-program.ts')]
   const { stdout } = await promisify(execFile)('/bin/sh', ['-c', 'ulimit -n 256; exec "$@"', 'sh', ...args])
-  t.same(JSON.parse(stdout), { code: 'EMFILE', streams: ['object', 'object', 'null'], output: '' })
+  t.same(JSON.parse(stdout), { code: 'EMFILE', streams: ['object', 'object', 'null', 'null', 'object'], output: '' })
 })

@@ -30,7 +30,7 @@ function started(start: () => ChildProcess, Child: typeof ChildProcess): ChildPr
 
 function addStreams(child: ChildProcess, { stdio = 'pipe' }: SpawnOptions): void {
   const kinds = typeof stdio === 'string' ? [stdio, stdio, stdio] : stdio
-  const streams = [0, 1, 2, ...kinds.keys()].slice(0, Math.max(3, kinds.length)).map(at => {
+  const streams = Array.from({ length: Math.max(3, kinds.length) }, (_, at) => {
     const isPipe = ['pipe', 'overlapped'].includes(String(kinds[at] ?? (at < 3 ? 'pipe' : 'ignore')))
     if (!isPipe) return null
     return at === 0 ? new Writable({ write: (_chunk, _encoding, done) => done() }) : Readable.from([])
