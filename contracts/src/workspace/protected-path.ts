@@ -2,19 +2,32 @@
 const FOLDERS = new Set(['.git', '.hg', '.svn', '.vox', '.ssh', '.gnupg', '.aws'])
 
 const SECRETS = [
-  /^\.env(?:\.|$)/,
+  /^\.env(?:\.|rc$|$)/,
   /^\.?(?:npmrc|netrc|pypirc|pgpass|htpasswd|git-credentials|dockercfg)$/,
   /^id_(?:rsa|dsa|ecdsa|ed25519)/,
-  /\.(?:pem|key|p12|pfx|jks|keystore|kdbx|asc|gpg)$/,
+  /\.(?:env|tfvars|pem|key|p12|pfx|jks|keystore|kdbx|asc|gpg)$/,
   /^(?:credentials|secrets?)(?:\.|$)/,
   /\.local\.toml$/
 ]
 /** Git pathspecs that exclude protected files from the output of a command. */
 export const PROTECTED_PATHSPECS: readonly string[] = [
   ...[...FOLDERS].map(folder => `${folder}/**`),
-  ...['.env', '.env.*', '.npmrc', '.netrc', '.pypirc', '.pgpass', '.htpasswd', '.git-credentials', '.dockercfg'],
+  ...[
+    '.env',
+    '.env.*',
+    '.envrc',
+    '.npmrc',
+    '.netrc',
+    '.pypirc',
+    '.pgpass',
+    '.htpasswd',
+    '.git-credentials',
+    '.dockercfg'
+  ],
   ...['id_rsa*', 'id_dsa*', 'id_ecdsa*', 'id_ed25519*'],
-  ...['pem', 'key', 'p12', 'pfx', 'jks', 'keystore', 'kdbx', 'asc', 'gpg'].map(ending => `*.${ending}`),
+  ...['env', 'tfvars', 'pem', 'key', 'p12', 'pfx', 'jks', 'keystore', 'kdbx', 'asc', 'gpg'].map(
+    ending => `*.${ending}`
+  ),
   ...['credentials', 'credentials.*', 'secret', 'secret.*', 'secrets', 'secrets.*', '*.local.toml']
 ].map(pattern => `:(exclude,glob,icase)**/${pattern}`)
 

@@ -103,7 +103,16 @@ t.test('shows changed lines against the index, HEAD or a revision, and cuts long
 
 t.test('leaves secrets out of diffs, and refuses a path that names one', async t => {
   const { git, write, call } = await world(t)
-  const secrets = ['.env', 'deep/.env.local', 'deep/tls.KEY', 'svc.local.toml', 'credentials.json']
+  const secrets = [
+    '.env',
+    'deep/.env.local',
+    '.envrc',
+    'deep/prod.env',
+    'a.tfvars',
+    'deep/tls.KEY',
+    'svc.local.toml',
+    'credentials.json'
+  ]
   for (const path of [...secrets, 'plain.txt']) write(path, 'SECRET-1\n')
   git('add', '--force', '.')
   git('commit', '--quiet', '-m', 'first')
