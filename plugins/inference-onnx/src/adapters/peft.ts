@@ -4,6 +4,7 @@ import { readJsonObject } from '../files.ts'
 import { readSafetensors, type TensorEntry } from '../safetensors.ts'
 import { projectionLabel } from '../weights/tensor-names.ts'
 import { invalidAdapter } from './invalid-adapter.ts'
+import { ModulePatterns } from './module-patterns.ts'
 
 export const PEFT_CONFIGURATION = 'adapter_config.json'
 const PEFT_TENSORS = 'adapter_model.safetensors'
@@ -47,18 +48,23 @@ interface PeftConfiguration {
 export async function readPeftAdapter(folder: string): Promise<Adapter> {
   const file = join(folder, PEFT_CONFIGURATION)
   const value = await readJsonObject(file)
-  const configuration = parseConfiguration(file, value)
+  const patterns = new ModulePatterns(file)
+  const configuration = parseConfiguration(file, value, patterns)
   const tensorFile = join(folder, PEFT_TENSORS)
   const { tensors } = await readSafetensors(tensorFile)
   const pairs = pairUp(tensorFile, tensors)
-  checkTargets(file, value.target_modules, [...pairs.keys()])
+  const paths = [...pairs.keys()]
+  checkTargets(file, value.target_modules, paths, patterns)
+  const ranks = valuesOf('rank_pattern', configuration.rankPattern, paths, patterns)
+  const alphas = valuesOf('alpha_pattern', configuration.alphaPattern, paths, patterns)
   const factors = new Map<string, LowRankFactors>()
   for (const [path, { a, b }] of pairs) {
     const label = projectionLabel(path)
     if (label === null)
       throw invalidAdapter(tensorFile, `${a.name} changes ${path}, which is not a projection of a decoder`)
     if (factors.has(label)) throw invalidAdapter(tensorFile, `${a.name} changes the same weight as another tensor`)
-    factors.set(label, { label, a, b, scale: scaleOf(tensorFile, configuration, path, a, b) })
+    const own = { rank: ranks.get(path) ?? configuration.rank, alpha: alphas.get(path) ?? configuration.alpha }
+    factors.set(label, { label, a, b, scale: scaleOf(tensorFile, { ...configuration, ...own }, a, b) })
   }
   return {
     rank: configuration.rank,
@@ -70,7 +76,7 @@ export async function readPeftAdapter(folder: string): Promise<Adapter> {
   }
 }
 
-function parseConfiguration(file: string, value: Record<string, unknown>): PeftConfiguration {
+function parseConfiguration(file: string, value: Record<string, unknown>, patterns: ModulePatterns): PeftConfiguration {
   if (value.peft_type !== 'LORA')
     throw invalidAdapter(file, `peft_type is ${JSON.stringify(value.peft_type)}, not "LORA"`)
   for (const [field, meaning] of Object.entries(refused)) {
@@ -94,8 +100,8 @@ function parseConfiguration(file: string, value: Record<string, unknown>): PeftC
     rank: r,
     alpha,
     rankStabilised,
-    rankPattern: patternOf(file, 'rank_pattern', value.rank_pattern, isRank),
-    alphaPattern: patternOf(file, 'alpha_pattern', value.alpha_pattern, isNumber)
+    rankPattern: patternOf(file, 'rank_pattern', value.rank_pattern, isRank, patterns),
+    alphaPattern: patternOf(file, 'alpha_pattern', value.alpha_pattern, isNumber, patterns)
   }
 }
 
@@ -103,14 +109,15 @@ function patternOf(
   file: string,
   field: string,
   value: unknown,
-  isValid: (entry: unknown) => entry is number
+  isValid: (entry: unknown) => entry is number,
+  patterns: ModulePatterns
 ): ReadonlyMap<string, number> {
   const pattern = new Map<string, number>()
   if (value === undefined || value === null) return pattern
   if (typeof value !== 'object' || Array.isArray(value)) throw invalidAdapter(file, `${field} is not an object`)
   for (const [key, entry] of Object.entries(value)) {
     if (!isValid(entry)) throw invalidAdapter(file, `${field} of ${JSON.stringify(key)} is ${JSON.stringify(entry)}`)
-    expression(file, field, key)
+    patterns.compile(field, key)
     pattern.set(key, entry)
   }
   return pattern
@@ -145,13 +152,13 @@ function pairUp(
 /**
  * Checks that the tensors change only modules in `target_modules`, which may also name modules that the model lacks.
  */
-function checkTargets(file: string, targets: unknown, paths: readonly string[]): void {
+function checkTargets(file: string, targets: unknown, paths: readonly string[], patterns: ModulePatterns): void {
   const refuse = (path: string) =>
     invalidAdapter(file, `target_modules does not name ${path}, which the tensors change`)
   if (targets === undefined || targets === null || targets === 'all-linear') return
   if (typeof targets === 'string') {
-    const matching = expression(file, 'target_modules', targets)
-    const other = paths.find(path => !matching.test(path))
+    const matching = patterns.test('target_modules', targets, paths)
+    const other = paths.find((_, index) => matching[index] !== true)
     if (other !== undefined) throw refuse(other)
     return
   }
@@ -163,15 +170,13 @@ function checkTargets(file: string, targets: unknown, paths: readonly string[]):
   if (other !== undefined) throw refuse(other)
 }
 
+/** `rank` and `alpha`: those of the module. */
 function scaleOf(
   tensorFile: string,
-  { file, rank, alpha, rankStabilised, rankPattern, alphaPattern }: PeftConfiguration,
-  path: string,
+  { file, rank, alpha, rankStabilised }: PeftConfiguration,
   a: TensorEntry,
   b: TensorEntry
 ): number {
-  const ownRank = matching(file, 'rank_pattern', rankPattern, path) ?? rank
-  const ownAlpha = matching(file, 'alpha_pattern', alphaPattern, path) ?? alpha
   for (const [entry, axis] of [
     [a, 0],
     [b, 1]
@@ -179,29 +184,27 @@ function scaleOf(
     if (!['F32', 'F16', 'BF16'].includes(entry.dtype)) {
       throw invalidAdapter(tensorFile, `${entry.name} is ${entry.dtype}, not F32, F16 or BF16`)
     }
-    if (entry.shape.length !== 2 || entry.shape[axis] !== ownRank) {
-      throw invalidAdapter(
-        tensorFile,
-        `${entry.name} is [${entry.shape.join(', ')}], but ${file} states rank ${ownRank}`
-      )
+    if (entry.shape.length !== 2 || entry.shape[axis] !== rank) {
+      throw invalidAdapter(tensorFile, `${entry.name} is [${entry.shape.join(', ')}], but ${file} states rank ${rank}`)
     }
   }
-  return ownAlpha / (rankStabilised ? Math.sqrt(ownRank) : ownRank)
+  return alpha / (rankStabilised ? Math.sqrt(rank) : rank)
 }
 
-/** Returns the value of the first key that matches the end of the module's path. */
-function matching(file: string, field: string, pattern: ReadonlyMap<string, number>, path: string): number | undefined {
-  for (const [key, value] of pattern) if (expression(file, field, `(.*\\.)?(${key})`).test(path)) return value
-  return undefined
-}
-
-/** Compiles a Python regular expression. For module names, JavaScript's syntax has the same meaning. */
-function expression(file: string, field: string, pattern: string): RegExp {
-  try {
-    return new RegExp(`^(?:${pattern})$`)
-  } catch {
-    throw invalidAdapter(file, `${field} contains ${JSON.stringify(pattern)}, which is not a valid regular expression`)
+/** Returns the value of the first key that matches the end of each module's path, by path. */
+function valuesOf(
+  field: string,
+  pattern: ReadonlyMap<string, number>,
+  paths: readonly string[],
+  patterns: ModulePatterns
+): ReadonlyMap<string, number> {
+  const values = new Map<string, number>()
+  for (const [key, value] of pattern) {
+    const rest = paths.filter(path => !values.has(path))
+    const matching = patterns.test(field, `(.*\\.)?(${key})`, rest)
+    for (const [index, path] of rest.entries()) if (matching[index] === true) values.set(path, value)
   }
+  return values
 }
 
 function isEmpty(value: unknown): boolean {

@@ -57,6 +57,11 @@ const rejected: readonly (readonly [
   ['an invalid rank', { r: 0 }, /r is 0/],
   ['a rank that differs from the tensors', { r: 8 }, /is \[4, 64\], .*states rank 8/],
   ['an invalid pattern', { rank_pattern: { q_proj: 'a' } }, /rank_pattern of "q_proj" is "a"/],
+  [
+    'an expression that takes exponential time',
+    { target_modules: '(([a-z_.0-9]+)+)+X' },
+    /target_modules contains a regular expression that cannot be evaluated within 1000 ms/
+  ],
   ['an invalid expression', { target_modules: '(' }, /target_modules contains "\("/],
   ['tensors that no target names', { target_modules: ['v_proj'] }, /target_modules does not name .*q_proj/],
   ['half a pair', {}, /lora_B\.weight is missing/, { [`${q}.lora_A.weight`]: floats([4, 64], () => 0) }],
