@@ -150,7 +150,7 @@ interface Buckets {
 }
 
 /**
- * Adds the weight of each token, or 1, to the sum of its key's bucket. All tokens have loops of their own, which is twice
+ * Adds the weight of each token, or 1, to the sum of its key's bucket. All tokens have separate loops, which is twice
  * as fast.
  */
 function addToBuckets(
