@@ -1,6 +1,11 @@
 import type { LoadedModel, ScoredToken } from '@svc/contracts'
+import { invalid } from './body-reader.ts'
 import type { CompletionRequest, Completions } from './completions.ts'
 import { type JobEvent, runConcurrently } from './concurrent-jobs.ts'
+import { promptTokens } from './prompt.ts'
+
+/** Maximum log probabilities of one request: each needs about 250 bytes until the response is sent. */
+const MAX_ENTRIES = 2_000_000
 
 /** Token of a prompt and its log probability, given the tokens before it. */
 export interface PromptToken {
@@ -17,8 +22,8 @@ export interface ScoreOptions extends Pick<CompletionRequest, 'adapter' | 'clien
 }
 
 /**
- * Scores the tokens of prompts, up to `width` of them concurrently. Resolves to one list per prompt. Throws like
- * {@link Completions.score}.
+ * Scores the tokens of prompts, as many concurrently as the model has slots. Resolves to one list per prompt. Throws like
+ * {@link Completions.score}, and `MSV_REQUEST_INVALID` for too many log probabilities.
  */
 export async function scorePrompts(
   completions: Completions,
@@ -28,8 +33,17 @@ export async function scorePrompts(
   signal: AbortSignal
 ): Promise<readonly (readonly PromptToken[])[]> {
   type Scores = { readonly tokens: readonly number[]; readonly scores: readonly ScoredToken[] }
+  let entries = 0
   const [first, ...others] = prompts.map(prompt => async (admitted: boolean, signal: AbortSignal) => {
-    const scored = await completions.score({ ...options, prompt, admitted }, signal)
+    const tokens = promptTokens(model, prompt, model.info.contextLength)
+    entries += tokens.length * (options.top + 1)
+    if (entries > MAX_ENTRIES) {
+      throw invalid(
+        `the prompts have more than ${MAX_ENTRIES} log probabilities, the limit: send fewer prompts, or ask for fewer alternatives`,
+        'prompt'
+      )
+    }
+    const scored = await completions.score({ ...options, prompt: { kind: 'tokens', tokens }, admitted }, signal)
     return one<Scores>(scored)
   })
   if (first === undefined) return []

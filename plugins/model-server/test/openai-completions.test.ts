@@ -142,6 +142,17 @@ t.test('prompt_logprobs reports the tokens of the prompt by id, with their ranks
   }
 })
 
+t.test('more log probabilities than memory allows are refused before the prompt is scored', async t => {
+  const { post, model } = await connect(t, { contextLength: 200_000, maxBodyBytes: 1_048_576 })
+  const prompt = Array.from({ length: 100_000 }, () => 97)
+  for (const fields of [{ prompt_logprobs: 20 }, { echo: true, logprobs: 20 }]) {
+    const response = await post('/v1/completions', { prompt, max_tokens: 0, ...fields })
+    t.equal(response.status, 400)
+    t.match(await response.json(), { error: { message: /more than 2000000 log probabilities/, param: 'prompt' } })
+  }
+  t.same(model.scored, [])
+})
+
 t.test('scoring a prompt ends with the request, and its errors are those of a completion', async t => {
   const { post, model } = await connect(t, {
     timeoutMs: 20,
