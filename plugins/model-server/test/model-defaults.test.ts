@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { Catalogue } from '#catalogue'
 import { clientsOf, refusal, say } from './clients.ts'
 import { openHub } from './model-hub.ts'
 import { openServer } from './open-server.ts'
@@ -172,4 +173,17 @@ t.test('the client of Ollama creates models from others, with defaults over thei
     t.equal(refused.status, status, JSON.stringify(body).slice(0, 80))
     t.match(refused.body.error, message)
   }
+})
+
+t.test('clients cannot let the list of models grow without a limit', async t => {
+  const root = t.testdir({})
+  const catalogue = new Catalogue(join(root, 'models.json'), {}, root, () => undefined)
+  const entry = { path: '/models/a', source: 'created' as const }
+  await catalogue.add({ ...entry, name: 'short', defaults: { system: 'be brief' } })
+  await t.rejects(catalogue.add({ ...entry, name: 'long', defaults: { system: 'x'.repeat(2 ** 24) } }), {
+    code: 'MSV_CATALOGUE',
+    message: /more than 16777216 characters/
+  })
+  t.match(catalogue.entries(), [{ name: 'short' }])
+  t.equal(catalogue.entries().length, 1)
 })

@@ -11,6 +11,8 @@ import { shownName } from '../shown-name.ts'
 import { checkModelName, plainName } from './model-name.ts'
 
 const LOCK_WAIT_MS = 5_000
+/** Maximum characters of the file: it is written as a whole with each change, and clients of the server add to it. */
+const MAX_CHARACTERS = 16 << 20
 
 const storedModel = t.object(
   {
@@ -125,6 +127,15 @@ export class Catalogue {
       `${this.#file}.lock`,
       () => {
         const text = `${JSON.stringify({ version: 1, models: edit(this.#stored()) }, null, 2)}\n`
+        if (text.length > MAX_CHARACTERS) {
+          throw errors.create(
+            'MSV_CATALOGUE',
+            `the list of models ${this.#file} would have more than ${MAX_CHARACTERS} characters`,
+            {
+              hint: 'Remove models that were created with long defaults: svc model rm NAME'
+            }
+          )
+        }
         const draft = `${this.#file}.${process.pid}`
         try {
           writeFileSync(draft, text, { mode: 0o600, flush: true })
