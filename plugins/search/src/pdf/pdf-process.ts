@@ -8,6 +8,8 @@ import { skipped } from '../indexing/read.ts'
 const SCRIPT = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/pdf-program.cjs' : './pdf-program.cjs', import.meta.url)
 )
+/** Variables that Node.js needs on some systems. */
+const PASSED = /^(?:PATH|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|SystemRoot|LD_LIBRARY_PATH)$/i
 /** The process ends when it was idle for this time. */
 const IDLE_MS = 10_000
 
@@ -87,10 +89,9 @@ class Running {
   isOver = false
 
   constructor() {
-    // The process needs none of the flags of this one.
-    const { NODE_OPTIONS: _, ...env } = process.env
     this.#child = fork(SCRIPT, [], {
-      env,
+      // Variables may be secrets, and documents may be hostile.
+      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED.test(name))),
       execArgv: [],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc']
