@@ -71,7 +71,7 @@ async function readLayer(folder: string, inputs: number): Promise<DenseLayer> {
     throw fields.refuse('in_features', `${stated} is not ${inputs}, the size of the vectors before`)
   if (inputs * outputs > MAX_ELEMENTS) throw fields.unsupported('out_features', outputs, `${MAX_ELEMENTS} weights`)
   const name = String(fields.values.activation_function ?? 'torch.nn.modules.activation.Tanh')
-  const activation = activations[name]
+  const activation = Object.hasOwn(activations, name) ? activations[name] : undefined
   if (activation === undefined) {
     throw fields.unsupported('activation_function', name, Object.keys(activations).join(', '))
   }
@@ -105,6 +105,8 @@ export class DenseModel implements TextModel {
   readonly #session: OrtSession
   readonly #inputs: number
   readonly #outputs: number
+  /** Calls that may use the session. */
+  readonly #running = new Set<Promise<unknown>>()
 
   private constructor(before: TextModel, runtime: Runtime, session: OrtSession, inputs: number, outputs: number) {
     this.#before = before
@@ -125,6 +127,16 @@ export class DenseModel implements TextModel {
   }
 
   async compute(texts: readonly EncodedText[], signal?: AbortSignal): Promise<readonly Float32Array[]> {
+    const computing = this.#compute(texts, signal)
+    this.#running.add(computing)
+    try {
+      return await computing
+    } finally {
+      this.#running.delete(computing)
+    }
+  }
+
+  async #compute(texts: readonly EncodedText[], signal?: AbortSignal): Promise<readonly Float32Array[]> {
     const rows = await this.#before.compute(texts, signal)
     if (rows.length === 0) return rows
     const input = this.#runtime.host('float32', [rows.length, this.#inputs])
@@ -145,8 +157,13 @@ export class DenseModel implements TextModel {
   }
 
   async close(): Promise<void> {
-    await this.#before.close()
-    await this.#session.close()
+    try {
+      await this.#before.close()
+    } finally {
+      // Calls that have their vectors still use the session, which is freed here.
+      await Promise.allSettled(this.#running)
+      await this.#session.close()
+    }
   }
 }
 

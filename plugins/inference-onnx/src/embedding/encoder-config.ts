@@ -102,7 +102,7 @@ export function parseEncoderConfig(fields: ConfigFields): EncoderConfig {
     positions,
     firstPosition: traits.countsFromPadding ? firstPosition(fields, positions) : 0,
     types: readTypes(fields, traits),
-    relativeBuckets: traits.names.relative === undefined ? null : fields.count('relative_attention_num_buckets', 32),
+    relativeBuckets: traits.names.relative === undefined ? null : readBuckets(fields),
     epsilon: fields.number(named('layer_norm_eps'), traits.epsilon),
     activation: activationOf(named('hidden_act')),
     biases: readBiases(fields, traits),
@@ -116,6 +116,15 @@ function firstPosition(fields: ConfigFields, positions: number): number {
   const counted = Number(pad) + 1
   if (Number.isSafeInteger(counted) && counted >= 0 && counted < positions) return counted
   throw fields.refuse('pad_token_id', `${JSON.stringify(pad)} leaves none of ${positions} positions`)
+}
+
+/** Buckets for which the logarithmic buckets of relative positions are defined. */
+const BUCKETS = { minimum: 4, maximum: 508 } as const
+
+function readBuckets(fields: ConfigFields): number {
+  const buckets = fields.count('relative_attention_num_buckets', 32)
+  if (buckets >= BUCKETS.minimum && buckets <= BUCKETS.maximum) return buckets
+  throw fields.unsupported('relative_attention_num_buckets', buckets, `${BUCKETS.minimum} to ${BUCKETS.maximum}`)
 }
 
 function readTypes(fields: ConfigFields, { names }: EncoderTraits): number {

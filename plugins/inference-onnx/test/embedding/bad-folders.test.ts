@@ -193,6 +193,23 @@ for (const [claim, fixture, change, code, message] of [
     /Hardswish/
   ],
   [
+    'an activation after the pooling with the name of a property of all objects',
+    'distilbert',
+    edit('3_Dense/config.json', each => ({ ...each, activation_function: 'constructor' })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /activation_function "constructor"/
+  ],
+  ...[3, 512].map(
+    buckets =>
+      [
+        `${buckets} buckets of relative positions`,
+        'mpnet',
+        edit('config.json', each => ({ ...each, relative_attention_num_buckets: buckets })),
+        'INF_ARCHITECTURE_UNSUPPORTED',
+        /relative_attention_num_buckets/
+      ] as const
+  ),
+  [
     'a matrix that reads the tokens',
     'distilbert',
     edit('2_Dense/config.json', each => ({ ...each, module_input_name: 'token_embeddings' })),
