@@ -54,7 +54,7 @@ try {
     Object.assign(systems, {
       vectors,
       hybrid: searchIn(service, 'hybrid'),
-      'hybrid, weight 0.7': weighted(service, 0.7),
+      'hybrid, weight 0.6': weighted(service, 0.6),
       'rank fusion': fused(words, vectors)
     })
   }

