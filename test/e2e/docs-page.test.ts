@@ -3,7 +3,7 @@ import { sampleCalls } from '../../plugins/http/test/sample-calls.ts'
 import { makeProject, serve } from './served-project.ts'
 
 /** Errors of a valid input, by the state of the project and its surroundings. */
-const BY_STATE = ['SEV_DELEGATION_INVALID', 'SKG_UNREACHABLE', 'WSP_NOT_REPOSITORY']
+const BY_STATE = ['MSV_EMBEDDINGS', 'SEV_DELEGATION_INVALID', 'SKG_UNREACHABLE', 'WSP_NOT_REPOSITORY']
 
 t.test('operations that only read accept the inputs that /docs suggests', async t => {
   const server = await serve(t, makeProject(t, {}))

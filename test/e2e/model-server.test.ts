@@ -109,7 +109,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     t.match(refusal, {
       status: 400,
       code: 'context_length_exceeded',
-      message: /prompt has \d+ tokens; the context holds \d+/
+      message: /prompt is too long: it has \d+ tokens; the context holds \d+/
     })
   })
 
