@@ -106,3 +106,9 @@ t.test('any markup yields text without halves of characters', async () => {
     { numRuns: 200 }
   )
 })
+
+t.test('a section of very many lines is split, too', async t => {
+  const [first, ...others] = chunkMarkdown(`# Log\n${'\n'.repeat(200_000)}end`)
+  t.match(first, { heading: 'Log', line: 1 })
+  t.match(others.at(-1), { text: /\nend$/, heading: 'Log' })
+})

@@ -42,7 +42,8 @@ export function chunkMarkdown(text: string): Chunk[] {
     const size = lines.reduce((sum, line) => sum + line.text.length + 1, 0)
     if (held !== null && held.size + size > CHUNK_CHARS) flush()
     if (held === null) held = { lines: [], heading, size: 0 }
-    held.lines.push(...lines)
+    // A section may have more lines than a call has arguments.
+    for (const line of lines) held.lines.push(line)
     held.size += size
   }
   flush()

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SEARCH_SOURCE_CORPORA, type SearchSource, type SearchSourceDocument } from '@svc/contracts'
 import { errorMessage, withTimeout } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
@@ -8,6 +9,8 @@ import type { NodeEntry, SourceStore } from './source-store.ts'
 
 /** Documents that are written in one transaction. */
 const BATCH = 64
+/** Characters that are split before other work runs, unless one document is larger. */
+const TURN_CHARS = 262_144
 /** Characters of a batch, unless one document is larger. */
 const BATCH_CHARS = 4_194_304
 const MAX_ENTRIES = 100_000
@@ -112,7 +115,7 @@ export class SourceIndexer {
     let done = 0
     let entries: IndexEntry[] = []
     let nodes: NodeEntry[] = []
-    let size = 0
+    let [size, sinceTurn] = [0, 0]
     let removed = 0
     const flush = async (): Promise<void> => {
       await store.write(entries, nodes, this.#now())
@@ -135,6 +138,11 @@ export class SourceIndexer {
       } else {
         report.indexed += 1
         size += read.text.length
+        sinceTurn += read.text.length
+        if (sinceTurn > TURN_CHARS) {
+          await nextTurn()
+          sinceTurn = 0
+        }
         const title = cut(read.title, MAX_TITLE_CHARS)
         if (isNode) nodes.push({ uri: uri(key), version, label: title, content: read.text, source: source.name })
         else {
