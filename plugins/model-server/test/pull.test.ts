@@ -296,6 +296,14 @@ t.test('a disk that is too small is reported with what is missing, before anythi
   t.same(hub.requests, [])
 })
 
+t.test('a manifest with very many layers is refused', async t => {
+  const { pull, hub } = await openPuller(t)
+  const layer = (type: string) => ({ mediaType: `application/${type}`, digest: `sha256:${'a'.repeat(64)}`, size: 1 })
+  hub.manifest = { layers: [layer('vnd.ollama.image.model'), ...Array.from({ length: 100 }, () => layer('unknown'))] }
+  await t.rejects(pull('tiny'), { code: 'MSV_PULL_FAILED', message: /101 layers; the limit is 100/ })
+  t.same(hub.requests, [])
+})
+
 t.test('a disk that fills up during a download ends the pull, and a later one continues', async t => {
   const { pull, hub, has, partial } = await openPuller(t)
   const controller = new AbortController()

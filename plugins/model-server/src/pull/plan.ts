@@ -49,6 +49,8 @@ const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json'
 const MODEL_LAYER = 'application/vnd.ollama.image.model'
 const ADAPTER_LAYER = 'application/vnd.ollama.image.adapter'
 const PROJECTOR_LAYER = 'application/vnd.ollama.image.projector'
+/** Maximum layers of a model; those of the Ollama registry have fewer than 20. */
+const MAX_LAYERS = 100
 const HEX64 = /^[0-9a-f]{64}$/
 
 /** Finds out what to download. Throws `MSV_PULL_NOT_FOUND`, `MSV_PULL_FAILED`, or the reason of the signal. */
@@ -169,6 +171,8 @@ async function planOllama(
   const url = new URL(`${base}/manifests/${tag}`)
   const { layers } = await getJson(url, MANIFEST, undefined, signal)
   if (!Array.isArray(layers)) throw failed(url, 'its answer is no manifest')
+  if (layers.length > MAX_LAYERS)
+    throw failed(url, `its manifest has ${layers.length} layers; the limit is ${MAX_LAYERS}`)
   const list = layers.filter(isLayer)
   if (list.length !== layers.length) throw failed(url, 'its manifest has an invalid digest or size')
   if (list.some(({ mediaType }) => mediaType === ADAPTER_LAYER)) {

@@ -110,9 +110,9 @@ class Run {
 
   #range({ pipe, yes, no }: Block, dot: Value, scope: Scope): Flow {
     const value = this.#evaluate(pipe, dot, scope)
-    if (!Array.isArray(value) && !isMap(value)) return this.nodes(no, dot, scope.inner())
-    const keys = Array.isArray(value) ? null : this.#keysOf(value)
-    const count = keys?.length ?? value.length
+    const list: readonly Value[] | null = Array.isArray(value) ? value : null
+    const keys = isMap(value) ? this.#keysOf(value) : null
+    const count = list?.length ?? keys?.length ?? 0
     if (count === 0) return this.nodes(no, dot, scope.inner())
     const [first, second] = pipe.names
     for (let at = 0; at < count; at++) {
