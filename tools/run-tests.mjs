@@ -88,7 +88,7 @@ async function runAll(options) {
   if (again.length === 0 || again.length > MAX_UNSTABLE) return code
   process.stdout.write(`\nrun again, one at a time: ${again.join(', ')}\n\n`)
   if ((await run(...options, '--jobs=1', ...again)) !== 0) return code
-  process.stdout.write(`\nunstable, failed at first and passed alone: ${again.join(', ')}\n`)
+  process.stdout.write(`\nunstable, failed at first and passed by themselves: ${again.join(', ')}\n`)
   return 0
 }
 
