@@ -27,7 +27,7 @@ export interface SearchSource {
 }
 
 export interface SearchSourceEntry {
-  /** Identity within the source, 1 to 1,000 characters. */
+  /** Identity within the source, 1 to 2,048 characters, without U+0000 and lone surrogates. */
   readonly key: string
   /** Differs when the document has changed, such as a time or a hash; 1 to 200 characters. */
   readonly version: string

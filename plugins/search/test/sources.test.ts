@@ -42,9 +42,13 @@ function sourceOf(texts: ReadonlyMap<string, string>, more: Partial<SearchSource
 
 t.test('after any changes, the index has the documents of the source and reads only changed ones', async t => {
   const { run, texts } = await sourceIndex(t)
-  const state = fc.dictionary(fc.constantFrom('a', 'b', 'c', "d'☃"), fc.constantFrom('one', 'two', 'three'), {
-    noNullPrototype: true
-  })
+  const state = fc.dictionary(
+    fc.constantFrom('a', 'b', 'k'.repeat(2_048), "d'☃"),
+    fc.constantFrom('one', 'two', 'three'),
+    {
+      noNullPrototype: true
+    }
+  )
   const corpus = fc.constantFrom<SearchSource['corpus']>('document_chunks', 'knowledge_graph')
   let before: readonly [Record<string, string>, SearchSource['corpus']] = [{}, undefined]
   const check = async (wanted: Record<string, string>, corpus: SearchSource['corpus']): Promise<void> => {
@@ -99,6 +103,7 @@ t.test('a source that fails, hangs or lists nonsense keeps its documents, and th
     async () => 'nothing' as never,
     async () => [{ key: '', version: '1' }],
     async () => [{ key: 'a', version: '\0' }],
+    async () => [{ key: 'k'.repeat(2_049), version: '1' }],
     async () => [{ key: '\ud800', version: '1' }]
   ]
   for (const list of lists) {

@@ -14,7 +14,8 @@ const TURN_CHARS = 262_144
 /** Characters of a batch, unless one document is larger. */
 const BATCH_CHARS = 4_194_304
 const MAX_ENTRIES = 100_000
-const MAX_KEY_CHARS = 1_000
+/** As of the names of sessions. */
+const MAX_KEY_CHARS = 2_048
 const MAX_VERSION_CHARS = 200
 const MAX_TITLE_CHARS = 1_000
 const MAX_PROBLEM_CHARS = 1_000
