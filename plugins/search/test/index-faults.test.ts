@@ -82,7 +82,7 @@ t.test('two processes that index one project at once leave each document once', 
   t.same(jobs.rows, [['done']])
 })
 
-t.test('the state of an index whose database fails is an error of the caller, and of nobody else', async t => {
+t.test('the state of an index whose database fails is an error of the caller, and ends no process', async t => {
   const { root, database } = await indexProject(t)
   const index = new ProjectIndex({
     projectRoot: root,
