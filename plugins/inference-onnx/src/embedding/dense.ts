@@ -21,7 +21,7 @@ export interface DenseLayer {
   readonly bias: Float32Array | null
 }
 
-/** Largest matrix, in elements: the weights are a part of the graph. */
+/** Elements of all matrices: the weights are a part of the graph. */
 const MAX_ELEMENTS = 2 ** 27
 
 const activations: Readonly<Record<string, DenseLayer['activation']>> = {
@@ -47,15 +47,17 @@ export async function denseFiles(folder: string): Promise<readonly string[]> {
 export async function readDenseLayers(folders: readonly string[], size: number): Promise<readonly DenseLayer[]> {
   const layers: DenseLayer[] = []
   let inputs = size
+  let room = MAX_ELEMENTS
   for (const folder of folders) {
-    const layer = await readLayer(folder, inputs)
+    const layer = await readLayer(folder, inputs, room)
     layers.push(layer)
     inputs = layer.outputs
+    room -= layer.weight.length
   }
   return layers
 }
 
-async function readLayer(folder: string, inputs: number): Promise<DenseLayer> {
+async function readLayer(folder: string, inputs: number, room: number): Promise<DenseLayer> {
   const file = join(folder, 'config.json')
   const fields = new ConfigFields(file, await readJsonObject(file))
   for (const [name, wanted] of [
@@ -69,7 +71,7 @@ async function readLayer(folder: string, inputs: number): Promise<DenseLayer> {
   const [stated, outputs] = [fields.count('in_features'), fields.count('out_features')]
   if (stated !== inputs)
     throw fields.refuse('in_features', `${stated} is not ${inputs}, the size of the vectors before`)
-  if (inputs * outputs > MAX_ELEMENTS) throw fields.unsupported('out_features', outputs, `${MAX_ELEMENTS} weights`)
+  if (inputs * outputs > room) throw fields.unsupported('out_features', outputs, `${MAX_ELEMENTS} weights in all`)
   const name = String(fields.values.activation_function ?? 'torch.nn.modules.activation.Tanh')
   const activation = Object.hasOwn(activations, name) ? activations[name] : undefined
   if (activation === undefined) {

@@ -210,6 +210,13 @@ for (const [claim, fixture, change, code, message] of [
       ] as const
   ),
   [
+    'a matrix that is too large',
+    'distilbert',
+    edit('2_Dense/config.json', each => ({ ...each, out_features: 2 ** 23 })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /out_features 8388608/
+  ],
+  [
     'a matrix that reads the tokens',
     'distilbert',
     edit('2_Dense/config.json', each => ({ ...each, module_input_name: 'token_embeddings' })),
