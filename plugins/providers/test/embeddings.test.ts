@@ -143,6 +143,7 @@ t.test('errors and broken answers are typed, name the provider, and hide the key
     [json({ data: [] }), /ICL_REFUSED: .*0 vectors for 1 texts/],
     [json({ data: [{ index: 0, embedding: 'AAAA' }] }), /ICL_REFUSED: .*no list of vectors/],
     [json({ data: [{ index: 0, embedding: [1, null] }] }), /ICL_REFUSED/],
+    [json({ data: [{ index: 0, embedding: [1, 1e300] }] }), /ICL_REFUSED/],
     [((_body, response) => void response.end('not json')) as Reply, /ICL_REFUSED: .*not JSON/],
     [((_body, response) => void response.destroy()) as Reply, /ICL_UNREACHABLE/]
   ] as const) {

@@ -86,7 +86,9 @@ function answerOf({ format }: EmbeddingTarget, document: unknown): EmbeddingAnsw
 }
 
 function rowsOf(value: unknown): readonly (readonly number[])[] {
-  const isRow = (row: unknown): row is number[] => Array.isArray(row) && row.every(Number.isFinite)
+  // Vectors are kept as float32.
+  const isComponent = (each: unknown) => typeof each === 'number' && Number.isFinite(Math.fround(each))
+  const isRow = (row: unknown): row is number[] => Array.isArray(row) && row.every(isComponent)
   if (Array.isArray(value) && value.every(isRow)) return value
   throw new WireFailure(502, 'the answer contains no list of vectors: the model may not compute embeddings of texts')
 }
