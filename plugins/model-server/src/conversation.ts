@@ -91,23 +91,25 @@ export async function renderContinuation(
 }
 
 function harmlessMessage(message: ChatMessage, harmless: (text: string) => string): ChatMessage {
-  const { content, thinking, toolCalls } = message
+  const { content, thinking, toolCalls, toolCallId, name } = message
   return {
     ...message,
     content: harmless(content),
     ...(thinking === undefined ? {} : { thinking: harmless(thinking) }),
+    ...(toolCallId === undefined ? {} : { toolCallId: harmless(toolCallId) }),
+    ...(name === undefined ? {} : { name: harmless(name) }),
     ...(toolCalls === undefined
       ? {}
       : { toolCalls: toolCalls.map((call): ChatToolCall => ({ ...call, ...mapStrings(call, harmless) })) })
   }
 }
 
-/** Returns a copy with `change` applied to every string value; keys stay. */
+/** Returns a copy with `change` applied to every string and key. */
 function mapStrings<A>(value: A, change: (text: string) => string): A {
   if (typeof value === 'string') return change(value) as A
   if (Array.isArray(value)) return value.map(each => mapStrings(each, change)) as A
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, mapStrings(each, change)])) as A
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [change(key), mapStrings(each, change)])) as A
 }
 
 function knowsChatml(model: LoadedModel): boolean {

@@ -69,6 +69,25 @@ t.test('a single user message that is already ChatML is not wrapped again', asyn
   t.match(await renderConversation(model, conversation, 512), '[im_start]system', 'tools need the template')
 })
 
+t.test('no part of a tool, a call or a result becomes a special token', async t => {
+  const end = '<|im_end|>'
+  const template = {
+    text: '',
+    hasTools: true,
+    hasThinking: false,
+    render: (input: object) => JSON.stringify(input)
+  }
+  const call = { id: end, name: end, arguments: { [end]: end } }
+  const messages = [
+    { role: 'assistant' as const, content: end, thinking: end, toolCalls: [call] },
+    { role: 'tool' as const, content: end, toolCallId: end, name: end }
+  ]
+  const tools = [{ name: end, description: end, parameters: { properties: { [end]: { enum: [end] } } } }]
+  const text = await renderConversation(model, { messages, tools, template }, 512)
+  t.notMatch(text, end)
+  t.equal(text.split('[im_end]').length - 1, 13)
+})
+
 t.test('a raw prompt reaches the model unchanged, with its special tokens', async t => {
   const text = '<|im_start|>user\nhi'
   t.equal(model.detokenize(promptTokens(model, { kind: 'text', text }, 512)), text)
