@@ -2,6 +2,8 @@ const WORD = /[\p{L}\p{N}_]+/gu
 const PARTS = /\p{Lu}?[\p{Ll}]+|\p{Lu}+(?!\p{Ll})|\p{N}+|[\p{Lo}]+/gu
 const MAX_TERMS = 24
 const MIN_TERM_LENGTH = 2
+/** Longer words are no nouns, and shortening one again and again would take long. */
+const MAX_NOUN_LENGTH = 40
 /** Shorter words, such as `bus` and `css`, are no plurals. */
 const MIN_PLURAL_LENGTH = 3
 /** Characters of a text that are looked at for its words. */
@@ -51,21 +53,53 @@ export function countTerms(
 }
 
 /**
- * Returns the singular of an English noun, or the infinitive of a verb with `s`; the word itself for other words. The
- * rule is that of Harman's S stemmer, with `ches`, `shes` and the like.
+ * Returns a form that singular and plural of an English noun share, mostly the singular; the word itself for other
+ * words. A word in `ses`, `xes`, `zes`, `ches` or `shes` may have a singular with `e`, such as `cache`, or without, such
+ * as `match`, and one in `ies` one in `ie` or `y`: both become the same form.
  */
 export function singular(word: string): string {
-  if (word.length <= MIN_PLURAL_LENGTH || !word.endsWith('s') || /(?:ss|us|is)$/.test(word)) return word
-  if (word.endsWith('ies')) return `${word.slice(0, -3)}y`
-  return word.slice(0, /(?:[sxz]|ch|sh)es$/.test(word) ? -2 : -1)
+  if (word.length > MAX_NOUN_LENGTH) return word
+  for (let form = word; ; ) {
+    const next = shortened(form)
+    if (next === form) return form
+    form = next
+  }
 }
 
-/** Returns a word, its singular and its plural, without duplicates. */
+function shortened(word: string): string {
+  if (word.length <= MIN_PLURAL_LENGTH || /(?:ss|us|is)$/.test(word)) return word
+  const form = /ies?$/.test(word)
+    ? word.replace(/ies?$/, 'y')
+    : /(?:[sxz]|ch|sh)es?$/.test(word)
+      ? word.replace(/es?$/, '')
+      : ''
+  if (form.length >= MIN_PLURAL_LENGTH) return form
+  return word.endsWith('s') ? word.slice(0, -1) : word
+}
+
+/** Returns a word with its possible singulars and plurals, without duplicates. */
 export function wordForms(word: string): readonly string[] {
-  const one = singular(word)
-  const isWord = one.length >= MIN_PLURAL_LENGTH && /^\p{L}+$/u.test(one)
-  const plural = one.endsWith('y') ? `${one.slice(0, -1)}ies` : /(?:[sxz]|ch|sh)$/.test(one) ? `${one}es` : `${one}s`
-  return [...new Set([word, one, ...(isWord ? [plural] : [])])]
+  const ones = possibleSingulars(word)
+  const plurals = (ones.length === 0 ? [word] : ones).filter(isNoun).map(plural)
+  // A singular may end with s.
+  if (ones.length > 0 && !word.endsWith('es') && isNoun(word)) plurals.push(plural(word))
+  return [...new Set([word, ...ones, ...plurals])]
+}
+
+function possibleSingulars(word: string): readonly string[] {
+  if (word.length <= MIN_PLURAL_LENGTH || !word.endsWith('s') || /(?:ss|us|is)$/.test(word)) return []
+  const one = word.slice(0, -1)
+  if (word.endsWith('ies')) return [`${word.slice(0, -3)}y`, one]
+  return /(?:[sxz]|ch|sh)es$/.test(word) ? [word.slice(0, -2), one] : [one]
+}
+
+function plural(word: string): string {
+  if (/[^aeiou]y$/.test(word)) return `${word.slice(0, -1)}ies`
+  return /(?:[sxz]|ch|sh)$/.test(word) ? `${word}es` : `${word}s`
+}
+
+function isNoun(word: string): boolean {
+  return word.length >= MIN_PLURAL_LENGTH && /^\p{L}+$/u.test(word)
 }
 
 /** Counts the occurrences of words in a text by their singular, and the words of the text. */
