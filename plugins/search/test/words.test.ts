@@ -23,7 +23,7 @@ t.test('a very long word is its own form', async t => {
   t.equal(singular(long), long)
 })
 
-t.test('the shared form of any word has no other one, and its forms are few and contain it', async t => {
+t.test('the shared form of any word has no other one, and its forms are few and contain it', async () => {
   const word = fc.stringMatching(/^[a-z]{0,8}(?:s|es|ies|ie|e|x|ch|y|ss|us)?$/)
   fc.assert(
     fc.property(word, word => {
