@@ -49,7 +49,7 @@ try {
 } finally {
   server.kill()
   if (server.exitCode === null) await once(server, 'exit')
-  if (results.some(({ ok }) => !ok)) process.stdout.write(`${lastLines(logFile)}\n`)
+  if (results.length === 0 || results.some(({ ok }) => !ok)) process.stdout.write(`${lastLines(logFile)}\n`)
   rmSync(project, { recursive: true, force: true })
 }
 const failed = results.filter(({ ok }) => !ok)
