@@ -17,10 +17,10 @@ import { type AdapterLease, adapterUnknown, closedError, type HotAdapters, LOADE
 import type { Scheduler } from './batching/scheduler.ts'
 import type { ChatTemplate } from './chat-template.ts'
 import { OutputConstraints } from './constraint/output-constraints.ts'
-import { Evaluation } from './evaluation.ts'
+import { Evaluation, rowsOf } from './evaluation.ts'
 import { checkCount, checkRequest, checkTokens, contextExceeded } from './generate-request.ts'
 import { generate } from './generation.ts'
-import { Scoring } from './scoring.ts'
+import { scoredTogether, scorer } from './scoring.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
 export interface OnnxModelOptions {
@@ -135,12 +135,12 @@ export class OnnxModel implements LoadedModel {
     const controller = new AbortController()
     this.#running.add(controller)
     try {
-      const evaluation = new Evaluation({
+      const evaluation = new Evaluation(vocabularySize, {
         tokens,
-        vocabularySize,
         weights: lease.weights,
         maxWaiting: this.#options.maxWaiting,
-        signal: controller.signal
+        signal: controller.signal,
+        read: matrix => rowsOf(matrix, vocabularySize)
       })
       this.#options.scheduler.submit(evaluation)
       const rows = await evaluation.result()
@@ -171,13 +171,14 @@ export class OnnxModel implements LoadedModel {
       lease = this.#lease(adapter)
       const { tokenizer, maxWaiting, scheduler } = this.#options
       const { weights } = lease
-      const scoring = new Scoring({
-        request,
-        tokenizer,
-        vocabularySize,
+      const scoring = new Evaluation(vocabularySize, {
+        tokens,
         weights,
-        maxWaiting,
-        signal: controller.signal
+        maxWaiting: request.maxWaiting ?? maxWaiting,
+        signal: controller.signal,
+        client: request.client,
+        maxChunk: scoredTogether(vocabularySize),
+        read: scorer(request, tokenizer, vocabularySize)
       })
       scheduler.submit(scoring)
       const scores = await scoring.result()
