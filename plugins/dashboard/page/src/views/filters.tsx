@@ -1,5 +1,5 @@
 import type { Filter } from '@svc/contracts'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { valueAt } from '../bindings.ts'
 import { stateText } from '../format.ts'
 import { Empty } from '../parts.tsx'
@@ -101,7 +101,17 @@ interface TextFilterProps {
 
 function TextFilter({ label, value, isCall, onSet }: TextFilterProps) {
   const [typed, setTyped] = useState(value)
-  useEffect(() => setTyped(value), [value])
+  /** Values of this field that have not come back from the address: the reader may have typed on since. */
+  const sent = useRef<string[]>([])
+  useEffect(() => {
+    const at = sent.current.indexOf(value)
+    if (at === -1) setTyped(value)
+    else sent.current.splice(0, at + 1)
+  }, [value])
+  const send = (next: string): void => {
+    if (next !== (sent.current.at(-1) ?? value)) sent.current.push(next)
+    onSet(next)
+  }
   return (
     <input
       type="search"
@@ -112,9 +122,12 @@ function TextFilter({ label, value, isCall, onSet }: TextFilterProps) {
       onInput={({ currentTarget }) => {
         setTyped(currentTarget.value)
         // The button of the field that empties it causes no other event.
-        if (!isCall || currentTarget.value === '') onSet(currentTarget.value)
+        if (!isCall || currentTarget.value === '') send(currentTarget.value)
       }}
-      onChange={({ currentTarget }) => onSet(currentTarget.value)}
+      onChange={({ currentTarget }) => send(currentTarget.value)}
+      onBlur={() => {
+        sent.current = []
+      }}
     />
   )
 }
