@@ -131,7 +131,11 @@ export class DecoderSession {
   async #compute(run: Omit<DecoderRun, 'wanted'>, wanted: Result): Promise<Pick<StepFrame, 'logits' | 'argmax'>> {
     const { row, spans, weights = [null], signal } = run
     const variant = await this.#variantOf(weights)
-    const shape: FrameShape = { batch: spans.length, length: Math.max(0, ...spans.map(({ tokens }) => tokens.length)), wanted }
+    const shape: FrameShape = {
+      batch: spans.length,
+      length: Math.max(0, ...spans.map(({ tokens }) => tokens.length)),
+      wanted
+    }
     for (const [index, { tokens, position }] of spans.entries()) {
       await this.#options.cache.extend(row + index, position + tokens.length)
     }
