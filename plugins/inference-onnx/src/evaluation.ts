@@ -52,7 +52,7 @@ export class Evaluation<A> implements Job {
     })
   }
 
-  /** What was read of all chunks, in their order; null if cancelled. */
+  /** Returns what was read of all chunks, in their order; null if cancelled. */
   async result(): Promise<A[] | null> {
     const outcome = await this.#ended
     if (outcome.type === 'failed') throw outcome.error
