@@ -5,7 +5,8 @@
 // A group that fails in a run of all files is run once more by itself. If it passes then, the run passes and names the
 // group as unstable, which is a defect of its tests. If more groups fail, none is run again.
 import { spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -78,13 +79,13 @@ function run(...args) {
 
 /** Runs all groups, and those that failed once more, with these options of tap. Returns the exit code. */
 async function runAll(options) {
-  rmSync(failed, { force: true })
-  rmSync(join(root, '.tap/fixtures'), { recursive: true, force: true })
+  await rm(failed, { force: true })
+  await rm(join(root, '.tap/fixtures'), { recursive: true, force: true })
   const files = writeGroups().map(file => relative(root, file))
   const code = await run(...options, `--save=${relative(root, failed)}`, ...files)
   if (code === 0) return 0
-  const again = readFileSync(failed, 'utf8').split('\n').filter(Boolean)
-  rmSync(failed, { force: true })
+  const again = (await readFile(failed, 'utf8')).split('\n').filter(Boolean)
+  await rm(failed, { force: true })
   if (again.length === 0 || again.length > MAX_UNSTABLE) return code
   process.stdout.write(`\nrun again, one at a time: ${again.join(', ')}\n\n`)
   if ((await run(...options, '--jobs=1', ...again)) !== 0) return code

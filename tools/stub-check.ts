@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const BASELINE = fileURLToPath(new URL('stub-check-baseline.json', import.meta.url))
 const MAX_LISTED = 20
 /** Tests, measurements and examples contain what the rules look for on purpose. */
-const EXCLUDED = ['**/test/**', 'bench/**', 'examples/**']
+const EXCLUDED = ['**/test/**', 'bench/**', 'examples/**', 'tools/clients/**']
 
 const grammars = await Grammars.open()
 const signal = new AbortController().signal

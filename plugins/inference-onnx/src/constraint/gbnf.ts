@@ -63,6 +63,7 @@ class GbnfCompiler {
   /** Adds edges that read the expression. */
   #add(expression: GbnfExpression, from: number, to: number): void {
     if (this.#traits.sizeOf(expression) <= MAX_INLINED && this.#addAutomaton(expression, from, to)) return
+    // toestub-ignore(stringly-typed-enum) - the type is a union of these texts
     if (expression.type === 'rule') this.#call(this.#idOf(expression.name), expression, from, to)
     else if (expression.type === 'choice') {
       for (const part of this.#split(expression.parts)) this.#add(part, from, to)
@@ -309,6 +310,7 @@ function calledIn(expression: GbnfExpression): ReadonlySet<string> {
   const names = new Set<string>()
   const open = [expression]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    // toestub-ignore(stringly-typed-enum) - the type is a union of these texts
     if (next.type === 'rule') names.add(next.name)
     else if (next.type === 'repeat') open.push(next.part)
     else if (next.type === 'sequence' || next.type === 'choice') for (const part of next.parts) open.push(part)

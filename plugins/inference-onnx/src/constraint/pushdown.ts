@@ -188,9 +188,7 @@ class Step {
       for (const { terminal, to } of terminals) this.add({ terminal, state: 0, count: 0, node: to, frame })
       for (const { rule, to } of called) {
         const callers = calls.get(rule) ?? new Map<string, GrammarPosition>()
-        for (const position of this.#pushdown.returnsOf(to, frame)) {
-          callers.set(`${position.node}.${position.frame.id}`, position)
-        }
+        addAll(callers, this.#pushdown.returnsOf(to, frame))
         calls.set(rule, callers)
       }
       if (!mayEnd || !network.isEnd(node)) continue
@@ -198,4 +196,8 @@ class Step {
       else open.push(...frame.returns)
     }
   }
+}
+
+function addAll(callers: Map<string, GrammarPosition>, positions: Iterable<GrammarPosition>): void {
+  for (const position of positions) callers.set(`${position.node}.${position.frame.id}`, position)
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorMessage } from '@svc/plugin-sdk'
@@ -38,7 +37,7 @@ export async function readLayerFiles(
   path: string
 ): Promise<{ readonly written: WrittenDefaults; readonly notes: readonly string[] }> {
   const folder = isGguf(path) ? dirname(path) : path
-  if (!existsSync(join(folder, PULL_RECORD))) return { written: {}, notes: [] }
+  if ((await stat(join(folder, PULL_RECORD)).catch(() => null)) === null) return { written: {}, notes: [] }
   const notes: string[] = []
   const text = async <A>(name: string, parse: (text: string) => A): Promise<A | undefined> => {
     try {

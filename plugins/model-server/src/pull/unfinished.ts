@@ -1,4 +1,4 @@
-import { type Dirent, existsSync } from 'node:fs'
+import type { Dirent } from 'node:fs'
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withFileLock } from '@svc/contracts'
@@ -71,7 +71,7 @@ export async function unfinishedPulls(models: string): Promise<readonly Unfinish
  */
 export async function discardUnfinished(models: string, name: string, model: string): Promise<string | null> {
   const folder = join(models, UNFINISHED, name)
-  if (!existsSync(folder)) return null
+  if ((await stat(folder).catch(() => null)) === null) return null
   await locked(folder, model, () => remove(folder))
   return folder
 }

@@ -23,10 +23,12 @@ const PENDING = `SELECT c.id, coalesce(nullif(p.heading, ''), d.title) AS headin
   (SELECT 1 FROM embeddings AS e WHERE e.source_type = '${CHUNK_SOURCE}' AND e.source_id = CAST(c.id AS TEXT)
     AND json_extract(e.metadata, '$.model') = :model) ORDER BY c.id LIMIT :limit`
 /** Ids of vectors only grow. */
+// toestub-ignore(scaling/sql-without-limit) - an aggregate without a group is one row
 const LAST = 'SELECT coalesce(MAX(id), 0) AS id FROM embeddings'
 const PRESENT = `SELECT COUNT(*) AS count FROM embeddings WHERE source_type = '${CHUNK_SOURCE}'`
 const NEW = `SELECT id, source_id, vector FROM embeddings WHERE source_type = '${CHUNK_SOURCE}' AND id > :after
   AND dim = :dim AND json_extract(metadata, '$.model') = :model ORDER BY id LIMIT ${PAGE}`
+// toestub-ignore(scaling/sql-without-limit) - the ids of all vectors in memory are compared
 const IDS = `SELECT source_id FROM embeddings WHERE source_type = '${CHUNK_SOURCE}'`
 /** Vectors of removed passages that are kept in memory, as a share of the others. */
 const MAX_STALE_SHARE = 0.1

@@ -103,6 +103,7 @@ function roundsOf(
     round = { System: '', Prompt: '', Response: '' }
   }
   for (const { role, content } of turns) {
+    // toestub-ignore(stringly-typed-enum) - the type is a union of these texts
     if (role === 'system') {
       if (round.Prompt !== '' || round.Response !== '') next()
       round.System = content

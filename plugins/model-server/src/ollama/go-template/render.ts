@@ -87,6 +87,7 @@ class Run {
   nodes(nodes: readonly Node[], dot: Value, scope: Scope): Flow {
     for (const node of nodes) {
       this.#step()
+      // toestub-ignore(stringly-typed-enum) - the type is a union of these texts
       if (node.kind === 'text') this.#write(node.text)
       else if (node.kind === 'break' || node.kind === 'continue') return node.kind
       else if (node.kind === 'print') {
