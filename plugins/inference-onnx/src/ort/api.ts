@@ -1,7 +1,6 @@
 import { inferenceErrors } from '../errors.ts'
-import { MappedFiles } from './mapped-files.ts'
-import { ReservedMemory } from './reserved-memory.ts'
 import type { QueueTail } from './run-queue.ts'
+import { SystemMemory } from './system-memory.ts'
 
 /**
  * Version of ONNX Runtime's C interface, which is called through koffi.
@@ -171,14 +170,9 @@ export class OrtApi {
     return this.#koffi.address(array)
   }
 
-  /** Opens the C library's functions for mapped files; null if the system has none. */
-  mappedFiles(): MappedFiles | null {
-    return MappedFiles.open(this.#koffi)
-  }
-
-  /** Opens the C library's functions for reserved memory; null if the system has none. */
-  reservedMemory(): ReservedMemory | null {
-    return ReservedMemory.open(this.#koffi)
+  /** Opens the C library's functions for memory; null if the system has none. */
+  systemMemory(): SystemMemory | null {
+    return SystemMemory.open(this.#koffi)
   }
 
   call(name: NameOf<'status'>, ...values: Value[]): void {

@@ -2,7 +2,6 @@ import { type ElementType, elementType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
 import type { ExecutionTarget } from './execution-target.ts'
 import { int8Overflows } from './int8-overflow.ts'
-import type { ReservedMemory } from './reserved-memory.ts'
 import {
   type Binding,
   type Bindings,
@@ -19,6 +18,7 @@ import {
   type Tensor,
   type WeightShare
 } from './runtime.ts'
+import type { SystemMemory } from './system-memory.ts'
 import { NativeWeightShare } from './weight-share.ts'
 
 const LOG_ERRORS = 3
@@ -34,7 +34,7 @@ export class NativeRuntime implements Runtime {
   /** Location of the CPU's memory, for the library. */
   readonly memoryInfo: Pointer
   readonly #target: ExecutionTarget | null
-  readonly #reserved: ReservedMemory | null
+  readonly #memory: SystemMemory | null
   readonly discard?: (range: CacheRange) => void
 
   /** `target`: device of the sessions; null for the CPU. Tensors are in host memory in both cases. */
@@ -46,14 +46,14 @@ export class NativeRuntime implements Runtime {
     // outlive all sessions, including those of a reloaded plugin.
     this.environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
     this.memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
-    this.#reserved = api.reservedMemory()
-    if (this.#reserved?.canDiscard === true) {
+    this.#memory = api.systemMemory()
+    if (this.#memory?.canDiscard === true) {
       this.discard = ({ state, row, start, end }) => (state as ReservedTensor).discard(row, start, end)
     }
   }
 
   get reservesStates(): boolean {
-    return this.#reserved !== null
+    return this.#memory !== null
   }
 
   host<T extends ElementType>(type: T, shape: readonly number[]): NativeTensor<T> {
@@ -61,8 +61,8 @@ export class NativeRuntime implements Runtime {
   }
 
   async state(shape: readonly number[]): Promise<Tensor> {
-    if (this.#reserved === null) return new NativeTensor(this.#api, this.memoryInfo, 'float32', shape)
-    return new ReservedTensor(this.#api, this.memoryInfo, this.#reserved, shape)
+    if (this.#memory === null) return new NativeTensor(this.#api, this.memoryInfo, 'float32', shape)
+    return new ReservedTensor(this.#api, this.memoryInfo, this.#memory, shape)
   }
 
   async constant(shape: readonly number[], values: Float32Array): Promise<NativeTensor<'float32'>> {
@@ -127,8 +127,8 @@ export class NativeRuntime implements Runtime {
   }
 
   shareWeights(): WeightShare | null {
-    const mapped = this.#target === null ? this.#api.mappedFiles() : null
-    return mapped === null ? null : new NativeWeightShare(this.#api, this.memoryInfo, mapped)
+    if (this.#target !== null || this.#memory === null) return null
+    return new NativeWeightShare(this.#api, this.memoryInfo, this.#memory)
   }
 
   async close(): Promise<void> {}
@@ -202,12 +202,12 @@ export class ReservedTensor implements Tensor {
   readonly value: Pointer
   readonly #api: OrtApi
   readonly #memoryInfo: Pointer
-  readonly #memory: ReservedMemory
+  readonly #memory: SystemMemory
   readonly #address: Pointer
   readonly #isView: boolean
 
   /** `address`: memory of another tensor, which must be released later; absent: the tensor reserves its own memory. */
-  constructor(api: OrtApi, memoryInfo: Pointer, memory: ReservedMemory, shape: readonly number[], address?: Pointer) {
+  constructor(api: OrtApi, memoryInfo: Pointer, memory: SystemMemory, shape: readonly number[], address?: Pointer) {
     this.#api = api
     this.#memoryInfo = memoryInfo
     this.#memory = memory
@@ -257,7 +257,7 @@ export class ReservedTensor implements Tensor {
 
   release(): void {
     this.#api.release('ReleaseValue', this.value)
-    if (!this.#isView) this.#memory.free(this.#address, this.#byteLength)
+    if (!this.#isView) this.#memory.unmap({ address: this.#address, byteLength: this.#byteLength })
   }
 }
 

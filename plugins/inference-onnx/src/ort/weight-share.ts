@@ -2,14 +2,14 @@ import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ExternalTensor, storedType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
-import type { FileMapping, MappedFiles } from './mapped-files.ts'
 import type { ExternalWeights, WeightShare } from './runtime.ts'
+import type { Mapping, SystemMemory } from './system-memory.ts'
 
 /** Interval in which pages of mapped files are given back; some ten megabytes are packed in the meantime. */
 const TRIM_INTERVAL_MS = 20
 
 /** Mapping of a file, with what identifies the file in its file system. */
-interface MappedFile extends FileMapping {
+interface MappedFile extends Mapping {
   readonly dev: number
   readonly ino: number
 }
@@ -31,7 +31,7 @@ export class NativeWeightShare implements WeightShare {
   readonly container: Pointer
   readonly #api: OrtApi
   readonly #memoryInfo: Pointer
-  readonly #mapped: MappedFiles
+  readonly #memory: SystemMemory
   /** By version and path. */
   readonly #files = new Map<string, MappedFile>()
   /** Tensors over the mapped files, by place and shape. */
@@ -39,10 +39,10 @@ export class NativeWeightShare implements WeightShare {
   /** Contents of files that are in memory, which the tensors reference. */
   readonly #inMemory = new Set<Uint8Array>()
 
-  constructor(api: OrtApi, memoryInfo: Pointer, mapped: MappedFiles) {
+  constructor(api: OrtApi, memoryInfo: Pointer, memory: SystemMemory) {
     this.#api = api
     this.#memoryInfo = memoryInfo
-    this.#mapped = mapped
+    this.#memory = memory
     this.container = api.create('CreatePrepackedWeightsContainer')
   }
 
@@ -77,7 +77,7 @@ export class NativeWeightShare implements WeightShare {
    */
   async whilePacking<T>(create: () => Promise<T>): Promise<T> {
     const trim = () => {
-      for (const mapping of this.#files.values()) this.#mapped.trim(mapping)
+      for (const mapping of this.#files.values()) this.#memory.trim(mapping)
     }
     const timer = setInterval(trim, TRIM_INTERVAL_MS)
     try {
@@ -92,7 +92,7 @@ export class NativeWeightShare implements WeightShare {
     for (const value of this.#values.values()) this.#api.release('ReleaseValue', value)
     this.#values.clear()
     this.#api.release('ReleasePrepackedWeightsContainer', this.container)
-    for (const mapping of this.#files.values()) this.#mapped.unmap(mapping)
+    for (const mapping of this.#files.values()) this.#memory.unmap(mapping)
     this.#files.clear()
     this.#inMemory.clear()
   }
@@ -118,7 +118,7 @@ export class NativeWeightShare implements WeightShare {
     const handle = await open(file, 'r')
     try {
       const { size, dev, ino } = await handle.stat()
-      return { ...this.#mapped.map(handle.fd, size), dev, ino }
+      return { ...this.#memory.mapFile(handle.fd, size), dev, ino }
     } finally {
       await handle.close()
     }

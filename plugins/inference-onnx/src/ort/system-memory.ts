@@ -1,5 +1,12 @@
 import type { Koffi, Pointer } from './api.ts'
 
+/** Part of a process's memory. */
+export interface Mapping {
+  readonly address: Pointer
+  readonly byteLength: number
+}
+
+const READ = 1
 const READ_WRITE = 3
 const PRIVATE = 2
 /** Flags of `mmap` for memory without a file that is not counted before it is used. */
@@ -17,11 +24,8 @@ interface Functions {
   pageSize(): unknown
 }
 
-/**
- * Zeroed memory that the system provides page by page, when it is first written: unused parts need no memory. It is
- * outside the JavaScript heap, so it is free as soon as it is released.
- */
-export class ReservedMemory {
+/** Memory outside the JavaScript heap, from the C library of the process: mapped files, and memory that grows by pages. */
+export class SystemMemory {
   readonly #functions: Functions
   readonly #pageSize: bigint
 
@@ -31,11 +35,11 @@ export class ReservedMemory {
   }
 
   /** Returns null on systems without these functions. */
-  static open(koffi: Koffi): ReservedMemory | null {
+  static open(koffi: Koffi): SystemMemory | null {
     if (UNBACKED[process.platform] === undefined) return null
     try {
       const library = koffi.load(null)
-      return new ReservedMemory({
+      return new SystemMemory({
         map: library.func('mmap', 'void *', ['void *', 'size_t', 'int', 'int', 'int', 'int64']),
         advise: library.func('madvise', 'int', ['void *', 'size_t', 'int']),
         unmap: library.func('munmap', 'int', ['void *', 'size_t']),
@@ -47,14 +51,27 @@ export class ReservedMemory {
     }
   }
 
-  /** Reserves memory. Throws if the system refuses. */
+  /** Maps a file for reading. Throws if the system refuses. The descriptor may be closed afterwards. */
+  mapFile(descriptor: number, byteLength: number): Mapping {
+    const address = this.#map(byteLength, READ, PRIVATE, descriptor)
+    if (address === null) throw new Error(`A file of ${byteLength} bytes could not be mapped into memory`)
+    return { address, byteLength }
+  }
+
+  /** Lets the system take back the pages of a file, which are read from it again when they are needed. */
+  trim({ address, byteLength }: Mapping): void {
+    this.#functions.advise(address, byteLength, NOT_NEEDED)
+  }
+
+  /**
+   * Reserves zeroed memory that the system provides page by page, when it is first written: unused parts need no memory.
+   * Throws if the system refuses.
+   */
   reserve(byteLength: number): Pointer {
-    const { map, advise } = this.#functions
-    const flags = PRIVATE | (UNBACKED[process.platform] as number)
-    const address = map(null, byteLength, READ_WRITE, flags, -1, 0) as Pointer | null
-    if (!address || address === FAILED) throw new Error(`The system does not provide ${byteLength} bytes of memory`)
+    const address = this.#map(byteLength, READ_WRITE, PRIVATE | (UNBACKED[process.platform] as number), -1)
+    if (address === null) throw new Error(`The system does not provide ${byteLength} bytes of memory`)
     // A huge page would provide megabytes for the first position of each head.
-    if (process.platform === 'linux') advise(address, byteLength, NO_HUGE_PAGES)
+    if (process.platform === 'linux') this.#functions.advise(address, byteLength, NO_HUGE_PAGES)
     return address
   }
 
@@ -67,14 +84,21 @@ export class ReservedMemory {
     return process.platform === 'linux'
   }
 
-  /** Gives back the whole pages of a part, whose contents are then undefined. */
+  /** Gives back the whole pages of a part of reserved memory, whose contents are then undefined. */
   discard(address: Pointer, byteLength: number): void {
     const first = ((address + this.#pageSize - 1n) / this.#pageSize) * this.#pageSize
     const end = ((address + BigInt(byteLength)) / this.#pageSize) * this.#pageSize
     if (first < end) this.#functions.advise(first, end - first, NOT_NEEDED)
   }
 
-  free(address: Pointer, byteLength: number): void {
+  /** Frees a mapping, or reserved memory. */
+  unmap({ address, byteLength }: Mapping): void {
     this.#functions.unmap(address, byteLength)
+  }
+
+  /** Null if the system refuses. */
+  #map(byteLength: number, protection: number, flags: number, descriptor: number): Pointer | null {
+    const address = this.#functions.map(null, byteLength, protection, flags, descriptor, 0) as Pointer | null
+    return !address || address === FAILED ? null : address
   }
 }
