@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { buildLowRankUpdate, OnnxGraph } from '#onnx'
-import { type HostTensor, openRuntime, ownRequire, type Tensor } from '#ort'
+import { type HostTensor, openRuntime, ownRequire, type Runtime, type Tensor } from '#ort'
 import { familyDirectory } from './support/families.ts'
 import { bareHost } from './support/hosts.ts'
 import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from './support/models.ts'
@@ -77,20 +77,26 @@ for (const runtime of ['native', 'worker'] as const) {
   })
 }
 
+/** Opens a session that copies a state, and returns it with a function that runs it. */
+async function openCopy(runtime: Runtime) {
+  const graph = new OnnxGraph('copy')
+  const shape = ['rows', 'heads', 'positions', 'size']
+  graph.node('Identity', [graph.input('from', 'float32', shape)], 'to')
+  graph.output('to', 'float32', shape)
+  const session = await runtime.createSession({ model: graph.toBytes(), weights: null, threads: 1 })
+  const run = async (from: Tensor, to: Tensor) => {
+    const binding = session.bind({ from }, { to })
+    await binding.run()
+    binding.release()
+  }
+  return { session, run }
+}
+
 for (const runtime of ['native', 'worker'] as const) {
   t.test(`${runtime}: states keep what runs write, in views of rows and in copies of positions`, async t => {
     const opened = openRuntime(runtime, ownRequire(), () => {})
     t.teardown(() => opened.close())
-    const graph = new OnnxGraph('copy')
-    const shape = ['rows', 'heads', 'positions', 'size']
-    graph.node('Identity', [graph.input('from', 'float32', shape)], 'to')
-    graph.output('to', 'float32', shape)
-    const session = await opened.createSession({ model: graph.toBytes(), weights: null, threads: 1 })
-    const run = async (from: Tensor, to: Tensor) => {
-      const binding = session.bind({ from }, { to })
-      await binding.run()
-      binding.release()
-    }
+    const { session, run } = await openCopy(opened)
     const [small, large] = [await opened.state([2, 2, 3, 2]), await opened.state([3, 2, 5, 2])]
     const source = opened.host('float32', [1, 2, 3, 2])
     source.data.set(Array.from({ length: 12 }, (_, index) => index + 1))
@@ -129,16 +135,7 @@ t.test('memory that a state gives back does not change other positions, heads an
   const { discard } = opened
   if (discard === undefined) return t.equal(process.platform === 'linux', false)
   const [rows, heads, size] = [2, 3, 16]
-  const graph = new OnnxGraph('copy')
-  const shape = ['rows', 'heads', 'positions', 'size']
-  graph.node('Identity', [graph.input('from', 'float32', shape)], 'to')
-  graph.output('to', 'float32', shape)
-  const session = await opened.createSession({ model: graph.toBytes(), weights: null, threads: 1 })
-  const run = async (from: Tensor, to: Tensor) => {
-    const binding = session.bind({ from }, { to })
-    await binding.run()
-    binding.release()
-  }
+  const { session, run } = await openCopy(opened)
   const ranges = fc.tuple(fc.integer({ min: 1, max: 900 }), fc.nat(900), fc.nat(900), fc.nat(rows - 1))
   await fc.assert(
     fc.asyncProperty(ranges, async ([positions, one, other, row]) => {
