@@ -1,0 +1,268 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { errorMessage } from '@svc/plugin-sdk'
+import { isLoopback } from '../http/host-names.ts'
+import { RemoteFailure } from './remote-failure.ts'
+
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+const FIRST_DELAY_MS = 350
+const MAX_DELAY_MS = 8_000
+const SILENCE_MS = 30_000
+/** A longer `Retry-After` is left to the queue. */
+const MAX_WAIT_MS = 8_000
+
+export interface RemoteRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array | RemoteFile
+  /**
+   * Whether the request may be sent again if it is unknown whether an earlier one had its effect. Default: true, except
+   * for POST and PATCH.
+   */
+  readonly repeatable?: boolean
+  /** Statuses besides 2xx that are returned instead of thrown, such as 404. */
+  readonly accept?: readonly number[]
+  readonly onSent?: (bytes: number) => void
+}
+
+/** A file that is streamed as the body. */
+export interface RemoteFile {
+  readonly path: string
+  readonly bytes: number
+}
+
+export interface RemoteAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** Parses the body. Throws {@link RemoteFailure} with code `answer_invalid`. */
+  json(): unknown
+}
+
+/** Hashes of one exchange, instead of its bodies and headers. */
+export interface RemoteExchange {
+  readonly at_ms: number
+  readonly method: string
+  /** Origin and path, without the query. */
+  readonly url: string
+  readonly http_status: number | null
+  readonly request_fingerprint: string
+  readonly response_fingerprint: string | null
+  readonly error_class: string | null
+}
+
+export interface RemoteClientOptions {
+  /** Name of the service in error messages, such as `Zenodo`. */
+  readonly service: string
+  readonly signal: AbortSignal
+  /** Attempts of a request, 1 to 10; default 3. */
+  readonly attempts?: number
+  /** Milliseconds without data after which a request fails; default 30,000. */
+  readonly silenceMs?: number
+  /** First delay between attempts in milliseconds, which doubles up to 8 seconds; default 350. */
+  readonly firstDelayMs?: number
+  /** Receives each exchange, including failed ones. */
+  readonly record?: (exchange: RemoteExchange) => void
+}
+
+/**
+ * HTTP client of archives and channels. Repeats requests that failed with 5xx, 429 or a network error, waits for a
+ * short `Retry-After`, follows no redirects (they could send a token elsewhere), limits answers to 4 MiB and reports
+ * hashes of each exchange. Its errors contain neither bodies nor headers nor queries.
+ */
+export class RemoteClient {
+  readonly #options: RemoteClientOptions
+
+  constructor(options: RemoteClientOptions) {
+    this.#options = options
+  }
+
+  /** Returns a client with the same limits for another service name. */
+  named(service: string): RemoteClient {
+    return new RemoteClient({ ...this.#options, service })
+  }
+
+  /** Sends a request. Throws {@link RemoteFailure}, and the reason of the signal. */
+  async send(request: RemoteRequest): Promise<RemoteAnswer> {
+    const { attempts = 3, firstDelayMs = FIRST_DELAY_MS, signal } = this.#options
+    const url = this.#checkedUrl(request.url)
+    const isRepeatable = request.repeatable ?? (request.method !== 'POST' && request.method !== 'PATCH')
+    for (let attempt = 1; ; attempt++) {
+      signal.throwIfAborted()
+      try {
+        return await this.#once(request, url)
+      } catch (error) {
+        if (!(error instanceof RemoteFailure) || !error.retryable || attempt >= attempts) throw error
+        if (error.outcomeUnknown && !isRepeatable) throw error
+        const waitMs = Math.max(error.retryAfterMs ?? 0, Math.min(firstDelayMs * 2 ** (attempt - 1), MAX_DELAY_MS))
+        if (waitMs > MAX_WAIT_MS) throw error
+        await delay(waitMs, undefined, { signal })
+      }
+    }
+  }
+
+  async #once(request: RemoteRequest, url: URL): Promise<RemoteAnswer> {
+    const { service, signal, silenceMs = SILENCE_MS, record } = this.#options
+    const { method, headers, body, accept = [], onSent } = request
+    const at = Date.now()
+    const hash = createHash('sha3-256').update(`${method} ${url.origin}${url.pathname}\n`)
+    const watchdog = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    const feed = (): void => {
+      clearTimeout(timer)
+      timer = setTimeout(() => watchdog.abort(new DOMException('no data', 'TimeoutError')), silenceMs)
+    }
+    const abort = (): void => watchdog.abort(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    const report = (http_status: number | null, response: string | null, error_class: string | null): void =>
+      record?.({
+        at_ms: at,
+        method,
+        url: `${url.origin}${url.pathname}`,
+        http_status,
+        request_fingerprint: hash.copy().digest('hex'),
+        response_fingerprint: response === null ? null : createHash('sha3-256').update(response).digest('hex'),
+        error_class
+      })
+    feed()
+    try {
+      const sent = bodyOf(body, bytes => hash.update(bytes), feed, onSent)
+      const response = await fetch(url, {
+        method,
+        headers: {
+          'user-agent': 'svc (https://www.npmjs.com/package/svc)',
+          ...(isFile(body) ? { 'content-length': String(body.bytes) } : {}),
+          ...headers
+        },
+        redirect: 'manual',
+        signal: watchdog.signal,
+        ...(sent === undefined ? {} : { body: sent as unknown as string, duplex: 'half' })
+      })
+      const text = await textOf(response, service, feed)
+      const failure = failureOf(service, response, accept)
+      report(response.status, text, failure?.failureClass ?? null)
+      if (failure !== null) throw failure
+      return { status: response.status, headers: response.headers, text, json: () => parse(service, text) }
+    } catch (error) {
+      if (error instanceof RemoteFailure) throw error
+      signal.throwIfAborted()
+      report(null, null, 'transient')
+      throw networkFailure(service, error, silenceMs)
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  #checkedUrl(text: string): URL {
+    const refuse = (problem: string) =>
+      new RemoteFailure(`${this.#options.service}: ${problem}; use https://, or http:// with a loopback address`, {
+        failureClass: 'config',
+        code: 'url_refused'
+      })
+    if (!URL.canParse(text)) throw refuse('the address cannot be parsed')
+    const url = new URL(text)
+    if (url.username !== '' || url.password !== '') throw refuse('the address contains a user or password')
+    if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return url
+    throw refuse(`${url.protocol}//${url.host} is not HTTPS`)
+  }
+}
+
+function isFile(body: RemoteRequest['body']): body is RemoteFile {
+  return typeof body === 'object' && 'path' in body
+}
+
+function bodyOf(
+  body: RemoteRequest['body'],
+  hash: (bytes: string | Uint8Array) => void,
+  feed: () => void,
+  onSent?: (bytes: number) => void
+): string | Uint8Array | AsyncIterable<Uint8Array> | undefined {
+  if (body === undefined) return undefined
+  if (!isFile(body)) {
+    hash(body)
+    return body
+  }
+  return (async function* () {
+    let bytes = 0
+    for await (const chunk of createReadStream(body.path) as AsyncIterable<Buffer>) {
+      feed()
+      hash(chunk)
+      yield chunk
+      bytes += chunk.length
+      onSent?.(bytes)
+    }
+  })()
+}
+
+async function textOf(response: Response, service: string, feed: () => void): Promise<string> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>) {
+    feed()
+    bytes += chunk.length
+    if (bytes > MAX_ANSWER_BYTES) {
+      throw new RemoteFailure(`${service}: the answer is larger than ${MAX_ANSWER_BYTES} bytes`, {
+        failureClass: 'fatal',
+        code: 'answer_too_large',
+        httpStatus: response.status,
+        outcomeUnknown: true
+      })
+    }
+    parts.push(chunk)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** Returns the failure that a status means, or null. */
+function failureOf(service: string, { status, headers }: Response, accept: readonly number[]): RemoteFailure | null {
+  if ((status >= 200 && status < 300) || accept.includes(status)) return null
+  const retryAfterMs = retryAfter(headers.get('retry-after'))
+  const details = { code: `http_${status}`, httpStatus: status, ...(retryAfterMs === null ? {} : { retryAfterMs }) }
+  const failed = (failureClass: RemoteFailure['failureClass'], problem: string, outcomeUnknown = false) =>
+    new RemoteFailure(`${service}: ${problem}`, { ...details, failureClass, outcomeUnknown })
+  if (status === 401 || status === 403)
+    return failed('auth', `the server answered ${status}; check the credentials and their rights`)
+  if (status === 429) return failed('rate_limit', 'the server limits the rate of requests (429); try again later')
+  if (status >= 500) return failed('transient', `the server answered ${status}; try again later`, true)
+  if (status >= 300 && status < 400)
+    return failed('config', `the server answered with a redirect (${status}); check the base address`)
+  return failed('fatal', `the server refused the request with ${status}`)
+}
+
+function networkFailure(service: string, error: unknown, silenceMs: number): RemoteFailure {
+  const { name, cause } = error as { name?: string; cause?: NodeJS.ErrnoException }
+  const reason =
+    name === 'TimeoutError'
+      ? `no data for ${silenceMs} ms`
+      : (cause?.code ?? (cause === undefined ? errorMessage(error) : errorMessage(cause)))
+  // Nothing was sent if the connection was never made.
+  const isUnsent = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(cause?.code ?? '')
+  return new RemoteFailure(`${service}: ${reason}; check the connection`, {
+    failureClass: 'transient',
+    code: name === 'TimeoutError' ? 'timeout' : 'network',
+    outcomeUnknown: !isUnsent
+  })
+}
+
+/** Returns the milliseconds of a `Retry-After` header: seconds or a date (RFC 9110, 10.2.3). */
+function retryAfter(value: string | null): number | null {
+  if (value === null) return null
+  if (/^\d+$/.test(value.trim())) return Number(value) * 1_000
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? null : Math.max(0, at - Date.now())
+}
+
+function parse(service: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new RemoteFailure(`${service}: the answer is not JSON`, {
+      failureClass: 'fatal',
+      code: 'answer_invalid',
+      outcomeUnknown: true
+    })
+  }
+}
