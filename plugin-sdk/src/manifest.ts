@@ -21,6 +21,8 @@ export interface PluginManifest {
   readonly points: readonly string[]
   /** Points of other plugins, whose single commands activate this one, too. */
   readonly contributes?: readonly string[]
+  /** Hooks of other plugins, whose single commands activate this one, too. */
+  readonly taps?: readonly string[]
   readonly hooks: readonly DeclaredHook[]
   readonly commands: readonly (Omit<CommandDescriptor, 'input'> & { readonly input: JsonSchema })[]
   readonly config: JsonSchema
@@ -63,6 +65,7 @@ export function describePlugin(plugin: Plugin, version: string): PluginManifest 
     permissions: plugin.permissions ?? {},
     enabledByDefault: plugin.enabledByDefault ?? true,
     ...(plugin.contributes === undefined ? {} : { contributes: plugin.contributes.map(point => point.id) }),
+    ...(plugin.taps === undefined ? {} : { taps: plugin.taps.map(hook => hook.id) }),
     ...(plugin.serves === true ? { serves: true } : {}),
     ...(plugin.onBootFailure === undefined ? {} : { onBootFailure: plugin.onBootFailure })
   }

@@ -225,7 +225,13 @@ export interface PluginDefinition<C, CI, R extends Dependencies, O extends Depen
    * plugin. In a server, all plugins are active.
    */
   readonly contributes?: readonly Point<any>[]
+  /** Hooks that it triggers. */
   readonly hooks?: readonly Hook<any, any>[]
+  /**
+   * Hooks that it taps, also when a single command triggers them: commands of plugins that declare such a hook then
+   * activate this plugin. In a server, all plugins are active.
+   */
+  readonly taps?: readonly Hook<any, any>[]
   readonly commands?: readonly CommandDescriptor[]
   readonly permissions?: Permissions
   /** True if the plugin is enabled without a setting in `svc.toml`. Default true. */

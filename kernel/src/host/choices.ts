@@ -100,8 +100,8 @@ export class Choices {
 
 /**
  * Returns the named plugins with the providers of all services that they require, recursively. With `optional`, also
- * those of optional services, and plugins that declare to contribute to their points, so that a command behaves as in a
- * server. Services of references are not included.
+ * those of optional services, and plugins that declare to contribute to their points or to tap their hooks, so that a
+ * command behaves as in a server. Services of references are not included.
  */
 function closure(
   names: readonly string[],
@@ -117,8 +117,10 @@ function closure(
     const backends = config.plugins.get(name)?.secretBackends ?? []
     requires.push(...secretServices(backends, token => manifests.some(each => each.provides.includes(token))))
     const points = also === 'optional' ? (manifest?.points ?? []) : []
-    for (const { contributes = [], ...other } of manifests)
-      if (contributes.some(point => points.includes(point))) wanted.add(other.name)
+    const hooks = also === 'optional' ? (manifest?.hooks ?? []).map(({ id }) => id) : []
+    for (const { contributes = [], taps = [], ...other } of manifests)
+      if (contributes.some(point => points.includes(point)) || taps.some(hook => hooks.includes(hook)))
+        wanted.add(other.name)
     for (const token of requires) {
       for (const provider of manifests) if (provider.provides.includes(token)) wanted.add(provider.name)
     }

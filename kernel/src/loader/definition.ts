@@ -18,6 +18,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   operations: listOf('operations', '[defineOperation({ … })]', value => isKind(value, 'operation')),
   points: listOf('points', "[point('notes.sources')]", value => isKind(value, 'point')),
   contributes: listOf('points', "[point('notes.sources')]", value => isKind(value, 'point')),
+  taps: listOf('hooks', "[hook('notes.saved', 'series')]", value => isKind(value, 'hook')),
   hooks: listOf('hooks', "[hook('notes.saved', 'series')]", value => isKind(value, 'hook')),
   commands: listOf(
     'commands',

@@ -111,6 +111,7 @@ const MANIFEST = record({
   ),
   points: list(word),
   contributes: optional(list(word)),
+  taps: optional(list(word)),
   hooks: list(
     record({
       id: word,

@@ -555,6 +555,22 @@ t.test('a single command activates the plugins that declare to contribute to a p
   t.same([...project.kernel.current.units.keys()].sort(), ['one', 'two'])
 })
 
+t.test('a single command activates the plugins that declare to tap a hook of its plugin', async t => {
+  const hooks = (id: string): string => `[{ kind: "hook", id: "${id}", mode: "series", onError: "skip" }]`
+  const { project } = await open(
+    t,
+    {
+      ...packaged('one', clock('one', `hooks: ${hooks('one.saved')}, activate() {}`)),
+      ...packaged('two', clock('two', `taps: ${hooks('one.saved')}, activate() {}`)),
+      ...packaged('three', clock('three', `taps: ${hooks('other.saved')}, activate() {}`)),
+      ...packaged('four', clock('four', `taps: ${hooks('one.saved')}, activate() {}`)),
+      'svc.toml': '[plugins.four]\nenabled = false\n'
+    },
+    { watch: false, activate: ['one'] }
+  )
+  t.same([...project.kernel.current.units.keys()].sort(), ['one', 'two'])
+})
+
 t.test('a single command activates providers of optional services, but not of references', async t => {
   const { project } = await open(
     t,

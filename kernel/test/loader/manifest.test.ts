@@ -35,6 +35,7 @@ const full = definePlugin({
   ],
   points: [point('full.point')],
   contributes: [point('other.point')],
+  taps: [hook('other.hook')],
   hooks: [hook('full.hook', 'waterfall', { onError: 'skip' })],
   commands: [{ command: 'full run', summary: 'Runs', input: s.object({}) }],
   activate() {}
