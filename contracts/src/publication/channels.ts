@@ -74,6 +74,11 @@ export interface ChannelContext {
   /** The same for all attempts to send this digest to this channel: 32 hex digits. */
   readonly attemptKey: string
   readonly checkpoint: Readonly<Record<string, unknown>> | null
+  /**
+   * True if an earlier call with this key may have had its effect: its process ended, or its outcome is unknown. A
+   * channel that is not idempotent then looks for the post before it sends one.
+   */
+  readonly mayExist: boolean
   /** Makes a fact durable before the next step. Throws if another process sends the same post: the channel must stop. */
   saveCheckpoint(checkpoint: Readonly<Record<string, unknown>>): Promise<void>
 }
