@@ -21,6 +21,10 @@ export interface ScholarlyAdapter {
   readonly live: boolean
   /** Profile that a publication must pass before it is submitted. Absent: none. */
   readonly preflight?: PreflightProfile
+  /** Statuses of this archive between submission and decision, in lower case. Statuses that svc does not know are quarantined. */
+  readonly intermediateStatuses?: readonly string[]
+  /** Returns the attempts of an HTTP request, 1 to 10. Absent: 3. */
+  httpAttempts?(): number
   /** Returns why it cannot be used now, such as a missing token, or null. */
   problem(): Promise<AdapterProblem | null>
   /** Returns what `submit` would do, without network access. Throws {@link RemoteFailure} for content it cannot use. */

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorMessage } from '@svc/plugin-sdk'
 import { isLoopback } from '../http/host-names.ts'
-import { RemoteFailure } from './remote-failure.ts'
+import { isRemoteFailure, RemoteFailure } from './remote-failure.ts'
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 const FIRST_DELAY_MS = 350
@@ -31,6 +31,11 @@ export interface RemoteRequest {
 export interface RemoteFile {
   readonly path: string
   readonly bytes: number
+  /**
+   * SHA3-256 as hex. If the content read differs, the request is cut off before its last bytes, and fails with the code
+   * `file_changed`.
+   */
+  readonly sha3_256?: string
 }
 
 export interface RemoteAnswer {
@@ -63,6 +68,8 @@ export interface RemoteClientOptions {
   readonly silenceMs?: number
   /** First delay between attempts in milliseconds, which doubles up to 8 seconds; default 350. */
   readonly firstDelayMs?: number
+  /** Called before each attempt. If it throws, nothing is sent. */
+  readonly beforeAttempt?: (method: RemoteRequest['method']) => void | Promise<void>
   /** Receives each exchange, including failed ones. */
   readonly record?: (exchange: RemoteExchange) => void
 }
@@ -86,11 +93,12 @@ export class RemoteClient {
 
   /** Sends a request. Throws {@link RemoteFailure}, and the reason of the signal. */
   async send(request: RemoteRequest): Promise<RemoteAnswer> {
-    const { attempts = 3, firstDelayMs = FIRST_DELAY_MS, signal } = this.#options
+    const { attempts = 3, firstDelayMs = FIRST_DELAY_MS, signal, beforeAttempt } = this.#options
     const url = this.#checkedUrl(request.url)
     const isRepeatable = request.repeatable ?? (request.method !== 'POST' && request.method !== 'PATCH')
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted()
+      await beforeAttempt?.(request.method)
       try {
         return await this.#once(request, url)
       } catch (error) {
@@ -146,7 +154,11 @@ export class RemoteClient {
       if (failure !== null) throw failure
       return { status: response.status, headers: response.headers, text, json: () => parse(service, text) }
     } catch (error) {
-      if (error instanceof RemoteFailure) throw error
+      const failure = isRemoteFailure(error) ? error : (error as Error).cause
+      if (isRemoteFailure(failure)) {
+        if (failure.code === 'file_changed') report(null, null, failure.failureClass)
+        throw failure
+      }
       signal.throwIfAborted()
       report(null, null, 'transient')
       throw networkFailure(service, error, silenceMs)
@@ -185,16 +197,41 @@ function bodyOf(
     hash(body)
     return body
   }
-  return (async function* () {
-    let bytes = 0
-    for await (const chunk of createReadStream(body.path) as AsyncIterable<Buffer>) {
-      feed()
-      hash(chunk)
-      yield chunk
-      bytes += chunk.length
-      onSent?.(bytes)
+  return fileChunks(body, hash, feed, onSent)
+}
+
+/** Yields the chunks of a file, each after the next one was read, so that a changed file is never sent completely. */
+async function* fileChunks(
+  { path, sha3_256 }: RemoteFile,
+  hash: (bytes: Uint8Array) => void,
+  feed: () => void,
+  onSent?: (bytes: number) => void
+): AsyncIterable<Uint8Array> {
+  const content = createHash('sha3-256')
+  let sent = 0
+  let held: Buffer | null = null
+  const send = (chunk: Buffer): Buffer => {
+    feed()
+    hash(chunk)
+    return chunk
+  }
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    if (held !== null) {
+      yield send(held)
+      sent += held.length
+      onSent?.(sent)
     }
-  })()
+    content.update(chunk)
+    held = chunk
+  }
+  if (sha3_256 !== undefined && content.digest('hex') !== sha3_256)
+    throw new RemoteFailure(`${path}: the file changed after it was checked; submit again`, {
+      failureClass: 'fatal',
+      code: 'file_changed'
+    })
+  if (held === null) return
+  yield send(held)
+  onSent?.(sent + held.length)
 }
 
 async function textOf(response: Response, service: string, feed: () => void): Promise<string> {
