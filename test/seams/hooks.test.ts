@@ -92,9 +92,9 @@ t.test('every hook can be tapped, and fires when the surfaces are used', async t
       .slice(0, -1)
       .map(line => JSON.parse(line))
   }
-  const first = async (id: string): Promise<Record<string, unknown>> => {
+  const first = async (id: string, type?: string): Promise<Record<string, unknown>> => {
     for (let turn = 0; turn < 3_000; turn++) {
-      const found = fired().find(each => each.id === id)
+      const found = fired().find(each => each.id === id && (type === undefined || each.payload.type === type))
       if (found !== undefined) return found.payload
       await sleep(20)
     }
@@ -141,7 +141,10 @@ t.test('every hook can be tapped, and fires when the surfaces are used', async t
   const file = await editor.open('a.vox', 'fn f() { missing }\n')
   t.equal((await file.diagnostics()).length, 1)
   await file.change({ text: 'fn f() { 1 }\n' })
-  t.match(await first('reward.event'), { type: 'diagnostics_clean', file: 'file:///project/a.vox' })
+  t.match(await first('reward.event', 'diagnostics_clean'), { file: 'file:///project/a.vox' })
+  const submitted = await first('reward.event', 'task_submitted')
+  t.match(submitted, { task_id: Number, agent_id: Number, ludus_dedupe_id: /^task_submitted:.+:\d+:\d+$/ })
+  t.notMatch(JSON.stringify(submitted), /door/, 'texts of tasks are not part of the event')
 
   const doubted = await post(`${server.url}/api/orchestrator/tasks`, { description: 'Look at the window' })
   const task = String(doubted.task_id)

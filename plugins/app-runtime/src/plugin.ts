@@ -11,6 +11,8 @@ import {
   observabilitySpans,
   pageBundler,
   programPages,
+  rewardEvents,
+  sendReward,
   skillsGateway,
   speechRecogniser,
   workflowStep,
@@ -34,6 +36,7 @@ import {
 import { serveProgram, storeOf } from './serving/served-program.ts'
 import { limitsOf, settings } from './settings.ts'
 import { runTestFiles, testCommand } from './test-command.ts'
+import { testRewards } from './testing/test-rewards.ts'
 import { mutationKindOf } from './threads/mutation-kind.ts'
 import { openServices, type ProgramServices } from './threads/program-services.ts'
 import { provided } from './threads/provided.ts'
@@ -91,7 +94,7 @@ export default definePlugin({
     meshStatus: ref(meshStatus),
     runStores: workflowStores
   },
-  hooks: [workflowStep],
+  hooks: [workflowStep, rewardEvents],
   operations: [
     evaluateOperation,
     workflowList,
@@ -198,7 +201,15 @@ export default definePlugin({
     ctx.command(migrateCommand.command, applySchema(schema))
     ctx.command(
       testCommand.command,
-      runTestFiles(runner, () => ctx.config.forall_iterations)
+      runTestFiles(
+        runner,
+        () => ctx.config.forall_iterations,
+        counts => {
+          if (!ctx.isTapped(rewardEvents)) return
+          for (const event of testRewards(counts, port?.repositoryId ?? ctx.projectRoot, new Date()))
+            sendReward(ctx, () => event)
+        }
+      )
     )
     const mask = (text: string): string => port?.mask(text) ?? text
     const { program } = ctx.config

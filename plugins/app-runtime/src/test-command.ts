@@ -22,13 +22,27 @@ interface TestInput {
   readonly seed?: number
 }
 
+/** What a run of tests did. */
+export interface TestCounts {
+  readonly passed: number
+  readonly failed: number
+  /** True if files had errors. */
+  readonly hasErrors: boolean
+  /** True if a filter left tests out. */
+  readonly isFiltered: boolean
+}
+
 /** One test of one file. */
 type FileResult = TestResult & { readonly file: string }
 
 /**
- * Runs `svc test`. Exit codes: 0; 1 if a test failed, a file has errors, or no test was found; 130 if interrupted.
+ * Runs `svc test`, and reports what ran to `ended`. Exit codes: 0; 1 if a test failed, a file has errors, or no test was found; 130 if interrupted.
  */
-export function runTestFiles(runner: Runner, iterations: () => number): CommandHandler {
+export function runTestFiles(
+  runner: Runner,
+  iterations: () => number,
+  ended?: (counts: TestCounts) => void
+): CommandHandler {
   return async (given, io) => {
     const { files, filter, forall_iterations = iterations(), seed = randomInt(2 ** 31) } = given as unknown as TestInput
     const results: FileResult[] = []
@@ -72,6 +86,7 @@ export function runTestFiles(runner: Runner, iterations: () => number): CommandH
     }
     const failed = results.filter(({ ok }) => !ok).length
     summarise(results, failed, seed, io)
+    ended?.({ passed: results.length - failed, failed, hasErrors, isFiltered: filter !== undefined })
     return hasErrors || failed > 0 || results.length === 0 ? 1 : 0
   }
 }

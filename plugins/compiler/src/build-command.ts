@@ -8,6 +8,7 @@ import { type Diagnostic, diagnostic } from './diagnostics/diagnostic.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
 import { renderDiagnostic } from './diagnostics/render.ts'
 import { compilerErrors } from './errors.ts'
+import type { Work } from './reward.ts'
 import type { SourceFile } from './source-file.ts'
 import { usedHooks } from './web/app-hooks/used-hooks.ts'
 import { BUILD_TARGETS, type BuildTarget, MOBILE_TARGETS, type MobileTarget } from './web/build-target.ts'
@@ -79,6 +80,8 @@ export interface Builder {
   components(web: WebModule): EmittedComponents
   /** Text of `web-ir.v1.json`. */
   webIr(web: WebModule): string
+  /** Receives what the command did. */
+  ended?(work: Work): void
 }
 
 /**
@@ -93,6 +96,8 @@ export function runBuild(builder: Builder): CommandHandler {
     if (built === null) return 1
     const { findings, source, written } = built
     reportFindings(findings, source, written === null, io)
+    const errors = findings.filter(({ severity }) => severity === 'error').length
+    builder.ended?.({ kind: 'build', files: 1, errors, warnings: findings.length - errors })
     if (written === null) return 1
     const folder = input.out ?? 'dist'
     if (io.json) {

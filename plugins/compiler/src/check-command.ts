@@ -3,6 +3,7 @@ import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError
 import type { CheckedFile } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
 import { diagnosticLine, renderDiagnostic } from './diagnostics/render.ts'
+import type { Work } from './reward.ts'
 import type { SourceFile } from './source-file.ts'
 import { writeWhole } from './write-whole.ts'
 
@@ -58,6 +59,8 @@ export interface Checker {
   read(paths: readonly string[]): Promise<SourceFile[]>
   check(file: SourceFile, script: boolean, strict: boolean): Promise<CheckedFile>
   project(checked: CheckedFile): RuntimeProjection
+  /** Receives what the command did. */
+  ended?(work: Work): void
 }
 
 /**
@@ -97,7 +100,9 @@ export function runCheck(checker: Checker): CommandHandler {
       const stream = emits && out === undefined ? io.stderr : io.stdout
       stream.write(`${JSON.stringify(findings(checked), null, 2)}\n`)
     } else printText(checked, format, io)
-    if (countOf(checked, 'error') > 0) return 1
+    const [errors, warnings] = [countOf(checked, 'error'), countOf(checked, 'warning')]
+    checker.ended?.({ kind: 'check', files: sources.length, errors, warnings })
+    if (errors > 0) return 1
     const document = emit_ir ? irText : (file: CheckedFile) => `${JSON.stringify(checker.project(file), null, 2)}\n`
     const written = emits ? await readOrReport(() => emit(checked, document, out, io), io) : true
     return written === null ? 1 : 0

@@ -4,6 +4,7 @@ import type { FormattedFile } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
 import { renderDiagnostic } from './diagnostics/render.ts'
 import { compilerErrors } from './errors.ts'
+import type { Work } from './reward.ts'
 import type { SourceFile } from './source-file.ts'
 import { writeWhole } from './write-whole.ts'
 
@@ -23,6 +24,8 @@ export interface Formatter {
   format(file: SourceFile): Promise<FormattedFile>
   /** Returns the maximum number of retries for a file that another process keeps changing. */
   retries(): number
+  /** Receives what the command did. */
+  ended?(work: Work): void
 }
 
 interface FormatOutcome {
@@ -45,8 +48,9 @@ export function runFormat(formatter: Formatter): CommandHandler {
     if (outcomes === null) return 1
     if (io.json) io.stdout.write(`${JSON.stringify(outcomes.map(jsonOf), null, 2)}\n`)
     else printText(outcomes, check, io)
-    const failed = outcomes.some(({ formatted }) => formatted.text === null)
-    return failed || (check && outcomes.some(({ changed }) => changed)) ? 1 : 0
+    const errors = outcomes.filter(({ formatted }) => formatted.text === null).length
+    if (!check) formatter.ended?.({ kind: 'format', files: outcomes.length, errors, warnings: 0 })
+    return errors > 0 || (check && outcomes.some(({ changed }) => changed)) ? 1 : 0
   }
 }
 

@@ -4,6 +4,7 @@ import { type IrDocument, irDocumentSchema, runtimeProjectionSchema } from '@svc
 import { type Call, defined, defineOperation, type ErrorsOf, type Handler, type InputOf, t } from '@svc/plugin-sdk'
 import { compilerErrors } from './errors.ts'
 import type { JobOutcome, Results } from './jobs/compile-job.ts'
+import type { Work } from './reward.ts'
 import { SourceFile } from './source-file.ts'
 import { isInside, readSource } from './source-files.ts'
 
@@ -154,10 +155,18 @@ export type CompileRequest = <K extends keyof Results>(
   signal: AbortSignal
 ) => Promise<JobOutcome<Results[K]>>
 
-export function checkHandler(projectRoot: string, compile: CompileRequest): Handler<typeof checkOperation> {
+/** `ended`: receives what was checked. */
+export function checkHandler(
+  projectRoot: string,
+  compile: CompileRequest,
+  ended: (work: Work) => void
+): Handler<typeof checkOperation> {
   return async (input, call) => {
     const file = await sourceOf(projectRoot, input, call)
-    return resultOf(await compile('check', file, input, call.signal))
+    const result = resultOf(await compile('check', file, input, call.signal))
+    const errors = result.diagnostics.filter(({ severity }) => severity === 'Error').length
+    ended({ kind: 'check', files: 1, errors, warnings: result.diagnostics.length - errors })
+    return result
   }
 }
 

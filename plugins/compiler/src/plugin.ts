@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { languageCompiler, meshStatus, programPages, rewardEvents, webProject } from '@svc/contracts'
+import { languageCompiler, meshStatus, programPages, rewardEvents, sendReward, webProject } from '@svc/contracts'
 import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import { buildCommand, runBuild } from './build-command.ts'
 import { checkCommand, runCheck } from './check-command.ts'
@@ -33,6 +33,7 @@ import {
 import { generatePages } from './program-pages.ts'
 import { hostProbe } from './projection/host-probe.ts'
 import { runtimeProjection } from './projection/runtime-projection.ts'
+import { rewardsFor, type Work } from './reward.ts'
 import { type Settings, settings } from './settings.ts'
 import type { SourceFile } from './source-file.ts'
 import { readSome, readSources } from './source-files.ts'
@@ -52,11 +53,15 @@ export default definePlugin({
   optional: { mesh: meshStatus },
   commands: [buildCommand, checkCommand, formatCommand, lspCommand, newCommand],
   activate(ctx, { project, mesh }) {
+    const ended = (work: Work): void => {
+      if (!ctx.isTapped(rewardEvents)) return
+      for (const event of rewardsFor(work)) sendReward(ctx, () => event)
+    }
     const read = (paths: readonly string[]): Promise<SourceFile[]> => readSome(paths, ctx.config.examples_strict_parse)
     const check = checker(ctx)
     const format = formatter(ctx)
     const compile = requestCompiler(ctx)
-    ctx.implement(checkOperation, checkHandler(ctx.projectRoot, compile))
+    ctx.implement(checkOperation, checkHandler(ctx.projectRoot, compile, ended))
     ctx.implement(formatOperation, formatHandler(ctx.projectRoot, compile))
     ctx.implement(irOperation, irHandler(ctx.projectRoot, compile))
     const projected = ({ parsed, file, records }: CheckedFile) =>
@@ -74,8 +79,11 @@ export default definePlugin({
       message => ctx.log.warn(message)
     )
     ctx.provide(programPages, { generate: generatePages(web => generation.components(web)) })
-    ctx.command(checkCommand.command, runCheck({ read, check, project: projected }))
-    ctx.command(formatCommand.command, runFormat({ read, format, retries: () => ctx.config.reconcile_max_retry }))
+    ctx.command(checkCommand.command, runCheck({ read, check, project: projected, ended }))
+    ctx.command(
+      formatCommand.command,
+      runFormat({ read, format, retries: () => ctx.config.reconcile_max_retry, ended })
+    )
     ctx.command(newCommand.command, runNew())
     ctx.health('v0 components', async () => {
       const { web_ts_out } = ctx.config
@@ -87,6 +95,7 @@ export default definePlugin({
       runBuild({
         read,
         check,
+        ended,
         settings: () => ({
           scaffold: ctx.config.emit_scaffold,
           express: ctx.config.emit_express_server,
@@ -104,10 +113,7 @@ export default definePlugin({
         version: ctx.version,
         options: () => ({ ...checkOptions(ctx.config), mesh: mesh?.enabled() ?? false }),
         reward(event) {
-          if (!ctx.config.lsp_reward_events) return
-          ctx
-            .trigger(rewardEvents, event)
-            .catch((error: unknown) => ctx.log.warn(`a reward event could not be sent: ${String(error)}`))
+          if (ctx.config.lsp_reward_events) sendReward(ctx, () => event)
         },
         failed: error => ctx.log.error(error instanceof Error ? (error.stack ?? error.message) : String(error))
       })

@@ -22,7 +22,7 @@ import { findByName, type McpCatalog, type PromptEntry, type ResourceEntry, type
 import type { MintState } from './input-required.ts'
 import { type Guarded, maySee, maySeeTool } from './principal.ts'
 import { RequestCall } from './request-call.ts'
-import { errorCodeOf, errorDetails, type ToolEntry } from './tool.ts'
+import { type CallListener, errorCodeOf, errorDetails, type ToolEntry } from './tool.ts'
 import { isInputRequired } from './tool-call.ts'
 import { isListed, type OutputSchemas, type ToolView } from './toolsets.ts'
 import { unknownTool } from './unknown-tool.ts'
@@ -33,6 +33,8 @@ export interface Serving {
   catalog(): McpCatalog
   readonly principal: McpPrincipal
   readonly subscriptions: Set<string>
+  /** Returns the listener of calls that succeed; null if there is none. */
+  listener(): CallListener | null
   readonly mint: MintState
   /**
    * Returns the tools that a client receives, by the name and the URL that it sent. Throws `MCP_TOOL_CHOICE_INVALID` and
@@ -74,6 +76,7 @@ export function bindHandlers(server: Server, serving: Serving): void {
     if (isInputRequired(result)) return result as InputRequiredResult
     const code = errorCodeOf(result as CallToolResult)
     if (code !== null) request.recordError(code)
+    if ((result as CallToolResult).isError !== true) serving.listener()?.(tool, params.arguments ?? {})
     return server.projectCallToolResult(result as never, tool.listing.outputSchema)
   })
 

@@ -12,6 +12,8 @@ import {
   mcpTools,
   mcpToolset,
   meshNode,
+  rewardEvents,
+  sendReward,
   surfaces
 } from '@svc/contracts'
 import { defined, definePlugin, type Infer, isSvcError, type Ref, ref, t } from '@svc/plugin-sdk'
@@ -22,7 +24,8 @@ import { closeHub, type HubOwner, openHub } from './hub.ts'
 import { OWNER, READER } from './principal.ts'
 import { mcpRoutes } from './routes.ts'
 import { ServingUnit } from './serving.ts'
-import type { ToolEntry } from './tool.ts'
+import type { CallListener, ToolEntry } from './tool.ts'
+import { calledEvent } from './tool-reward.ts'
 import { CatalogToolset } from './toolset.ts'
 import { toolsetTools } from './toolset-tools.ts'
 import { DEFAULT_TOOLSET, isToolset, toolsetNames, unknownToolset } from './toolsets.ts'
@@ -71,7 +74,7 @@ export default definePlugin({
   optional: { fleet: ref(agentFleet), mesh: ref(meshNode), daemon: ref(daemonPeer) },
   provides: [mcpToolset, mcpHttpEndpoint],
   points: [mcpTools, mcpResources, mcpResourceTemplates, mcpPrompts],
-  hooks: [mcpChanged],
+  hooks: [mcpChanged, rewardEvents],
   commands: [
     {
       command: 'mcp',
@@ -89,7 +92,9 @@ export default definePlugin({
   async activate(ctx, { port, fleet, mesh, daemon }) {
     const settings = ctx.config as Infer<typeof config>
     const hub = await ctx.keep('hub 4', openHub, closeHub)
-    const unit = new ServingUnit(hub, port, settings, ctx.log)
+    const called: CallListener = (tool, args) => sendReward(ctx, () => calledEvent(tool, args))
+    const listener = (): CallListener | null => (ctx.isTapped(rewardEvents) ? called : null)
+    const unit = new ServingUnit(hub, port, settings, ctx.log, listener)
     const http = new HttpEntry(hub, unit, settings, ctx.log)
     const endpoint = new Endpoint(http)
     const owner: HubOwner = {
@@ -127,7 +132,7 @@ export default definePlugin({
     ctx.on(mcpChanged, change => unit.announce(change))
     ctx.contribute(httpRoutes, mcpRoutes(settings.path, http))
 
-    ctx.provide(mcpToolset, new CatalogToolset(() => unit.catalog, hub))
+    ctx.provide(mcpToolset, new CatalogToolset(() => unit.catalog, hub, listener))
     ctx.provide(mcpHttpEndpoint, endpoint)
     ctx.command('mcp', async (input, io) => {
       const principal = input['read-only'] === true ? READER : OWNER

@@ -4,6 +4,7 @@ import type { McpCatalog } from './catalog.ts'
 import { bindHandlers, type ListView } from './handlers.ts'
 import type { LiveServer } from './hub.ts'
 import type { SealedState } from './input-required.ts'
+import type { CallListener } from './tool.ts'
 import type { ToolChoice } from './toolsets.ts'
 
 const CAPABILITIES = {
@@ -27,6 +28,8 @@ export interface ServerOptions {
   instructions(principal: McpPrincipal): string
   /** See {@link Serving.view}. */
   view(live: LiveServer, client: string, url: string | undefined): ListView
+  /** See {@link Serving.listener}. */
+  listener(): CallListener | null
   onError(error: Error): void
 }
 
@@ -62,8 +65,9 @@ export class ServerFactory {
   bind(live: LiveServer): void {
     const { mint } = this.#codec
     const { server, principal, subscriptions } = live
-    const { catalog, view } = this.#options
-    bindHandlers(server, { catalog, principal, subscriptions, mint, view: (client, url) => view(live, client, url) })
+    const { catalog, listener, view } = this.#options
+    const viewOf = (client: string, url: string | undefined): ListView => view(live, client, url)
+    bindHandlers(server, { catalog, listener, principal, subscriptions, mint, view: viewOf })
   }
 }
 

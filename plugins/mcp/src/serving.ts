@@ -7,6 +7,7 @@ import { enabledToolsets, type LiveServer, type McpHub } from './hub.ts'
 import { instructionsFor } from './instructions.ts'
 import { maySeeTool, principalOf } from './principal.ts'
 import type { ServerFactory } from './protocol-server.ts'
+import type { CallListener } from './tool.ts'
 import {
   ALL_TOOLSETS,
   ALWAYS_LISTED,
@@ -32,13 +33,22 @@ export class ServingUnit {
   readonly #port: KernelPort
   readonly #settings: ToolsetSettings
   readonly #log: Logger
+  readonly #listener: () => CallListener | null
   #catalog: McpCatalog | null = null
   #notifier: Notifier | null = null
   /** Undefined until the first client connects. */
   #servers: ServerFactory | undefined
   #loading: Promise<ServerFactory> | undefined
 
-  constructor(hub: McpHub, port: KernelPort, settings: ToolsetSettings, log: Logger) {
+  /** `listener`: returns the listener of tool calls that succeed; null if there is none. */
+  constructor(
+    hub: McpHub,
+    port: KernelPort,
+    settings: ToolsetSettings,
+    log: Logger,
+    listener: () => CallListener | null
+  ) {
+    this.#listener = listener
     this.#hub = hub
     this.#port = port
     this.#settings = settings
@@ -140,6 +150,7 @@ export class ServingUnit {
         catalog: () => this.#current(),
         instructions: principal => this.#instructions(principal),
         view: (live, client, url) => this.#view(live, client, url),
+        listener: this.#listener,
         onError: error => this.#log.debug('MCP exchange failed', { error })
       })
       return this.#servers

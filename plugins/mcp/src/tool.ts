@@ -24,6 +24,9 @@ export interface ToolEntry extends Guarded {
   run(args: Record<string, unknown>, call: ToolCall): Promise<CallToolResult | InputRequiredResult>
 }
 
+/** Receives calls of tools that succeeded. */
+export type CallListener = (tool: ToolEntry, args: Readonly<Record<string, unknown>>) => void
+
 /** Returns the schema with type `object`, which MCP requires at the root of a tool's input. */
 export function objectSchema(schema: Readonly<Record<string, unknown>>): Tool['inputSchema'] {
   return (schema.type === 'object' ? schema : { ...schema, type: 'object' }) as Tool['inputSchema']

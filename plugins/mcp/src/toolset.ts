@@ -3,7 +3,7 @@ import { findByName, type McpCatalog } from './catalog.ts'
 import { mcpErrors } from './errors.ts'
 import type { McpHub } from './hub.ts'
 import { maySeeTool } from './principal.ts'
-import { errorResult, type ToolEntry } from './tool.ts'
+import { type CallListener, errorResult, type ToolEntry } from './tool.ts'
 import { DirectCall } from './toolset-call.ts'
 import { ALWAYS_LISTED } from './toolsets.ts'
 
@@ -11,10 +11,17 @@ import { ALWAYS_LISTED } from './toolsets.ts'
 export class CatalogToolset implements McpToolset {
   readonly #catalog: () => McpCatalog
   readonly #listeners: McpHub['toolListeners']
+  readonly #listener: () => CallListener | null
 
-  constructor(catalog: () => McpCatalog, { toolListeners }: Pick<McpHub, 'toolListeners'>) {
+  /** `listener`: returns the listener of calls that succeed; null if there is none. */
+  constructor(
+    catalog: () => McpCatalog,
+    { toolListeners }: Pick<McpHub, 'toolListeners'>,
+    listener: () => CallListener | null
+  ) {
     this.#catalog = catalog
     this.#listeners = toolListeners
+    this.#listener = listener
   }
 
   tools(principal: McpPrincipal): readonly McpToolListing[] {
@@ -36,11 +43,17 @@ export class CatalogToolset implements McpToolset {
     if (tool === undefined || !maySeeTool(call.principal, tool) || !tool.available()) return NOTHING
     const [needed] = Object.keys(tool.requires)
     const direct = new DirectCall(call)
-    const result =
+    const result = (
       needed === undefined
         ? tool.run(args, direct)
         : Promise.resolve(errorResult(capabilityNeeded(tool, needed), direct.requestId))
-    return result as Promise<McpToolsetResult>
+    ) as Promise<McpToolsetResult>
+    const listener = this.#listener()
+    if (listener === null) return result
+    return result.then(value => {
+      if (value.isError !== true) listener(tool, args)
+      return value
+    })
   }
 
   onChange(listener: () => void): () => void {

@@ -1,6 +1,14 @@
 import { EventEmitter } from 'node:events'
 import type { Progress } from '@modelcontextprotocol/client'
-import { defineMcpTool, type McpTool, mcpTools } from '@svc/contracts'
+import {
+  defineMcpTool,
+  type McpTool,
+  type McpToolset,
+  mcpTools,
+  mcpToolset,
+  type RewardEvent,
+  rewardEvents
+} from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, t as schema } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
@@ -194,4 +202,55 @@ t.test('an invalid catalog fails the change, and the error names the plugins', a
     code: 'MCP_SCHEMA_INVALID',
     message: /input of the tool same of raw/
   })
+})
+
+t.test('calls that succeed are sent to the reward component, without secret arguments', async t => {
+  const keep = defineOperation({
+    id: 'vault.keep',
+    summary: 'Keep a secret',
+    input: schema.object({
+      name: schema.string(),
+      value: schema.secret(),
+      more: schema.array(schema.object({ key: schema.secret(), note: schema.string() }))
+    }),
+    output: schema.object({}),
+    expose: { mcp: true }
+  })
+  const events: RewardEvent[] = []
+  const vault = definePlugin({
+    name: 'vault',
+    operations: [keep],
+    activate: ctx => {
+      ctx.implement(keep, ({ name }) => {
+        if (name === '') throw new Error('no name')
+        return {}
+      })
+    }
+  })
+  let toolset: McpToolset | undefined
+  const listener = definePlugin({
+    name: 'listener',
+    requires: { tools: mcpToolset },
+    activate(ctx, { tools }) {
+      toolset = tools
+      ctx.on(rewardEvents, event => void events.push(event))
+    }
+  })
+  const { connect } = await startMcp(t, [vault, listener])
+  const client = await connect('2026')
+  const args = { name: 'a', value: 'hunter2', more: [{ key: 'hunter3', note: 'b' }] }
+  t.notOk((await client.callTool({ name: 'vault_keep', arguments: args })).isError)
+  t.ok((await client.callTool({ name: 'vault_keep', arguments: { ...args, name: '' } })).isError)
+  const expected = {
+    type: 'mcp_tool_called',
+    tool: 'vault_keep',
+    plugin: 'vault',
+    arguments: { name: 'a', more: [{ note: 'b' }] }
+  }
+  while (events.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  t.same(events, [expected])
+  const principal = { id: 'local', role: 'admin', scopes: ['*'] }
+  t.notOk((await toolset?.call('vault_keep', args, { principal }))?.isError)
+  while (events.length === 1) await new Promise(resolve => setTimeout(resolve, 5))
+  t.same(events, [expected, expected], 'also calls over another surface')
 })

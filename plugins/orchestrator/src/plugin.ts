@@ -15,7 +15,9 @@ import {
   type RoutingTerm,
   remotePlacers,
   repositoryTasks,
+  rewardEvents,
   routingTerms,
+  sendReward,
   sessionContext,
   stubScanner,
   taskChanged,
@@ -26,6 +28,7 @@ import {
 import { defined, definePlugin, errorMessage, isSvcError, type Logger, type PluginContext, ref } from '@svc/plugin-sdk'
 import type { UnusableDatabase } from './durable/persistence.ts'
 import { EventLog } from './events/log.ts'
+import { toReward } from './events/reward.ts'
 import { builtInGates } from './gates/built-in.ts'
 import { type Core, type CoreOptions, makeCore } from './service/core.ts'
 import { BUS_VERSION, EventOutlet } from './service/event-outlet.ts'
@@ -55,7 +58,7 @@ export default definePlugin({
     coordination: coordinationStore
   },
   provides: [orchestrator, repositoryTasks],
-  hooks: [taskSubmitting, goalSubmitting, taskEnded, taskChanged],
+  hooks: [taskSubmitting, goalSubmitting, taskEnded, taskChanged, rewardEvents],
   points: [completionGates, routingTerms, taskViewSources, remotePlacers],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
   async activate(ctx, { kernel, store, admin, sessions, spans, stubs, coordination }) {
@@ -146,6 +149,12 @@ export default definePlugin({
       ctx.trigger(taskChanged, transition).catch(() => {})
     }
     ctx.effect('task transitions', outlet.bus.subscribe(announce))
+    const reward = (event: AgentEvent): void => {
+      if (!ctx.isTapped(rewardEvents) || !serves()) return
+      const counted = toReward(kernel.repositoryId, event)
+      if (counted !== null) sendReward(ctx, () => counted)
+    }
+    ctx.effect('reward events', outlet.bus.subscribe(reward))
     const noteSpans = (event: AgentEvent): void => {
       if (serves()) taskSpans.note(event, task => joined.hub.core.service.task(task))
     }

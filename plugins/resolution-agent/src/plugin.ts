@@ -1,4 +1,12 @@
-import { clarifications, kernelPort, orchestrator, questionAnswered, questioning, rewardEvents } from '@svc/contracts'
+import {
+  clarifications,
+  kernelPort,
+  orchestrator,
+  questionAnswered,
+  questioning,
+  rewardEvents,
+  sendReward
+} from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { DoubtResolver } from './doubt-resolver.ts'
 import { toRewardEvent } from './reward-event.ts'
@@ -18,10 +26,7 @@ export default definePlugin({
       orchestrator.subscribe(event => {
         resolver.observe(event)
         const reward = toRewardEvent(kernel.repositoryId, event)
-        if (reward !== null)
-          ctx
-            .trigger(rewardEvents, reward)
-            .catch((error: unknown) => ctx.log.warn('an audit report could not be submitted', { error }))
+        if (reward !== null) sendReward(ctx, () => reward)
       })
     )
     ctx.on(questionAnswered, ({ session_id }) => resolver.answered(session_id))

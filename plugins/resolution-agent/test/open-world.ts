@@ -40,7 +40,7 @@ export async function openWorld(t: Test, options: WorldOptions = {}) {
       agents = deps.agents
       asked = deps.asked
       port = deps.kernel
-      ctx.on(rewardEvents, event => void rewards.push(event))
+      ctx.on(rewardEvents, event => void rewards.push(event), { filter: { type: 'task_resolved' } })
     }
   })
   const plugins = [database, orchestrator, questioning, probe, ...(resolves ? [plugin] : [])] as Plugin[]

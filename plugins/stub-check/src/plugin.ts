@@ -83,6 +83,7 @@ export default definePlugin({
         ctx.log.warn('the report of the scan could not be kept', { reason: errorMessage(error) })
       }
       ctx.changed(STUB_CHECK_TOPIC)
+      if (!ctx.isTapped(rewardEvents)) return
       try {
         const event = await rewardFor(path, scan.findings, user, state)
         if (event !== null) await ctx.trigger(rewardEvents, event)
