@@ -61,8 +61,8 @@ export interface PublicationLink {
 
 export interface Publications {
   /**
-   * Stores content: creates the publication, or replaces its content. Another digest voids the approvals and returns
-   * the state to `draft`. Throws `PUB_CONTENT_INVALID`.
+   * Stores content: creates the publication, or replaces its content. Another digest deletes the approvals and returns
+   * the state to `draft`. The same digest changes nothing. Throws `PUB_CONTENT_INVALID`.
    */
   prepare(content: ManifestContent): Promise<PublicationManifest>
   /** Throws `PUB_UNKNOWN`. */
@@ -78,8 +78,10 @@ export interface Publications {
   worthiness(manifest: PublicationManifest): WorthinessReport
   recordAttempt(attempt: PublicationAttempt): Promise<void>
   /**
-   * Sets the state of a publication whose content still has this digest, and appends a status event. Returns false if
-   * the content has changed.
+   * Sets the state of a publication whose content still has this digest, and appends a status event. Returns false, and
+   * changes nothing, if the content has changed or the state may not follow the current one: only approvals lead to
+   * `approved`, and what was published does not become `publish_failed`. A status of an archive that is named like a
+   * local state needs a prefix, such as `zenodo:draft`.
    */
   setState(
     publicationId: string,

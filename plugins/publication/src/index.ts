@@ -1,1 +1,8 @@
-export {}
+// Exports of this package for its tests.
+
+export { checkContent, MAX_BYTES } from './content.ts'
+export { checkGate } from './gate.ts'
+export { Records } from './records.ts'
+export { preflight, readiness } from './review/preflight.ts'
+export { MINIMA, RED_LINES, WEIGHTS, worthiness } from './review/worthiness.ts'
+export { mayFollow, TRANSITIONS } from './states.ts'

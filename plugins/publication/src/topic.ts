@@ -1,0 +1,2 @@
+/** Topic of all changes of publications. */
+export const PUBLICATION_TOPIC = 'publication.publications'
