@@ -1,4 +1,4 @@
-import type { DeclaredSecretResolver, NewsChannel } from '@svc/contracts'
+import type { DeclaredSecretResolver, KernelAdmin, NewsChannel } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import type { Settings } from '../settings.ts'
 
@@ -10,6 +10,8 @@ export interface ChannelParts {
   readonly log: Logger
   /** Returns the resolver of declared secrets, if the plugin `secrets` runs. */
   readonly secrets: () => DeclaredSecretResolver | undefined
+  /** Returns the reports of settings, so that strict profiles can refuse credentials that are not from a backend. */
+  readonly admin?: () => Pick<KernelAdmin, 'settings'> | undefined
 }
 
 export type ChannelFactory = (parts: ChannelParts) => NewsChannel

@@ -1,0 +1,38 @@
+import { RemoteFailure } from '@svc/contracts'
+
+/** Returns a field of a parsed answer by its path; undefined if there is none. */
+export function fieldAt(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let at = value
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
+    at = (at as Record<string | number, unknown>)[key]
+  }
+  return at
+}
+
+/** Returns a text of a parsed answer, or null. */
+export function textAt(value: unknown, ...path: readonly (string | number)[]): string | null {
+  const found = fieldAt(value, ...path)
+  return typeof found === 'string' && found !== '' ? found : null
+}
+
+/** Returns a list of a parsed answer; empty if there is none. */
+export function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
+  const found = fieldAt(value, ...path)
+  return Array.isArray(found) ? found : []
+}
+
+/** Returns the failure of an answer that reports success but does not name what was created. */
+export function answerIncomplete(service: string, missing: string): RemoteFailure {
+  return new RemoteFailure(`${service}: the answer has no ${missing}; svc looks for the post before it sends again`, {
+    failureClass: 'transient',
+    code: 'answer_invalid',
+    outcomeUnknown: true
+  })
+}
+
+/** Returns a name that a service uses for an error as part of a code: lower case, at most 60 characters. */
+export function codeOf(prefix: string, name: string): string {
+  const text = name.toLowerCase().replace(/[^a-z0-9]+/g, '_')
+  return `${prefix}_${text.slice(0, 60)}`
+}

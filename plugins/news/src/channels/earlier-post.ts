@@ -1,0 +1,66 @@
+import { type ChannelContext, type ChannelReceipt, isRemoteFailure, RemoteFailure } from '@svc/contracts'
+
+/** Difference that the clocks of this machine and of a service may have. */
+const CLOCK_SKEW_MS = 10 * 60_000
+
+export interface EarlierPostOptions {
+  readonly service: string
+  /** Milliseconds after sending within which a post may be missing in the lists of the service. */
+  readonly settleMs: number
+  /** Looks for the post. `sinceMs`: Unix milliseconds before which it cannot have been sent. */
+  look(sinceMs: number): Promise<ChannelReceipt | null>
+}
+
+/**
+ * Returns the post that an earlier attempt may have created, or null if there is none. Throws the code
+ * `outcome_unknown` if the service does not let the account look, and a transient failure while the post may not be
+ * listed yet.
+ */
+export async function findEarlierPost(
+  context: ChannelContext,
+  { service, settleMs, look }: EarlierPostOptions
+): Promise<ChannelReceipt | null> {
+  if (!context.mayExist) return null
+  const sentAt = sentAtOf(context)
+  const found = await lookOrGiveUp(service, () => look(Math.max(0, (sentAt ?? 0) - CLOCK_SKEW_MS)))
+  if (found !== null) return found
+  const waitMs = sentAt === null ? 0 : sentAt + settleMs - Date.now()
+  if (waitMs <= 0) return null
+  throw new RemoteFailure(`${service}: the earlier attempt may still appear in the lists; svc looks again later`, {
+    failureClass: 'transient',
+    code: 'outcome_pending',
+    retryAfterMs: Math.min(waitMs, settleMs),
+    outcomeUnknown: true
+  })
+}
+
+/** Returns a checkpoint with the time at which the first attempt was made. */
+export function sendingNow(context: ChannelContext): { readonly sent_at_ms: number } {
+  return { sent_at_ms: sentAtOf(context) ?? Date.now() }
+}
+
+/** Returns the failure of an attempt whose outcome a person has to find out. */
+export function outcomeUnknown(service: string, why: string): RemoteFailure {
+  return new RemoteFailure(`${service}: ${why}; look at the account, then use svc news resolve`, {
+    failureClass: 'fatal',
+    code: 'outcome_unknown',
+    outcomeUnknown: true
+  })
+}
+
+async function lookOrGiveUp<A>(service: string, look: () => Promise<A>): Promise<A> {
+  try {
+    return await look()
+  } catch (error) {
+    if (!isRemoteFailure(error) || error.retryable || error.code === 'outcome_unknown') throw error
+    throw outcomeUnknown(
+      service,
+      `an earlier attempt may have sent the post, and it cannot be looked up (${error.code})`
+    )
+  }
+}
+
+function sentAtOf({ checkpoint }: ChannelContext): number | null {
+  const at = checkpoint?.sent_at_ms
+  return typeof at === 'number' && Number.isFinite(at) ? at : null
+}
