@@ -29,6 +29,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'orch queue': 'Reorder and rebalance queued tasks, and resolve uncertain ones',
   plan: 'Draft plans and execute their steps',
   plugins: 'Manage plugins: list, enable, reload, build',
+  publication: 'Store publications, approve them and check them',
   questions: 'Answer the questions of agents',
   search: 'Search memories, documents, the project and the web',
   secrets: 'Store secrets, check them, and show where they come from',

@@ -1,5 +1,8 @@
 import { databaseStore, publications } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
+import { waitingForApproval } from './inbox.ts'
+import { inboxOperation, OPERATIONS } from './operations/declare.ts'
+import { implementOperations } from './operations/handlers.ts'
 import { Records } from './records.ts'
 import { type Settings, settings } from './settings.ts'
 import { PUBLICATION_TOPIC } from './topic.ts'
@@ -10,6 +13,8 @@ export default definePlugin({
   config: settings,
   optional: { store: databaseStore },
   provides: [publications],
+  operations: OPERATIONS,
+  permissions: { fsRead: ['*'] },
   activate(ctx, { store }) {
     const records = new Records({
       store,
@@ -18,5 +23,9 @@ export default definePlugin({
       changed: () => ctx.changed(PUBLICATION_TOPIC)
     })
     ctx.provide(publications, records)
+    implementOperations(ctx, records)
+    ctx.implement(inboxOperation, async () => ({
+      items: store === undefined ? [] : await waitingForApproval(records)
+    }))
   }
 })

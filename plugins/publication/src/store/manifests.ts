@@ -25,6 +25,25 @@ export interface ListQuery {
   readonly limit: number
 }
 
+export type ListedManifest = Pick<
+  PublicationManifest,
+  | 'publication_id'
+  | 'content_type'
+  | 'title'
+  | 'author'
+  | 'state'
+  | 'version'
+  | 'content_sha3_256'
+  | 'source_ref'
+  | 'created_at_ms'
+  | 'updated_at_ms'
+> & {
+  /** Distinct approvers of the content. */
+  readonly approvals: number
+  /** Their names, separated by commas. */
+  readonly approvers: string
+}
+
 /** Contents of publications with their digests and states. */
 export class Manifests {
   readonly #tables: Tables | null
@@ -60,15 +79,34 @@ export class Manifests {
     return row === undefined ? null : manifestOf(row)
   }
 
-  /** Returns publications, the last changed ones first. */
-  async list({ state, contentType, limit }: ListQuery): Promise<readonly PublicationManifest[]> {
+  /** Returns publications without their texts and with the approvers of their content, the last changed ones first. */
+  async listWithApprovals({ state, contentType, limit }: ListQuery): Promise<readonly ListedManifest[]> {
     const rows = await required(this.#tables).rows(
-      `SELECT * FROM publication_manifests
-       WHERE (:state IS NULL OR state = :state) AND (:type IS NULL OR content_type = :type)
-       ORDER BY updated_at_ms DESC, publication_id LIMIT :limit`,
+      `SELECT m.publication_id, m.content_type, m.title, m.author, m.state, m.version, m.content_sha3_256,
+         m.source_ref, m.created_at_ms, m.updated_at_ms, count(a.approver) AS approvals,
+         coalesce(group_concat(a.approver, ', '), '') AS approvers
+       FROM (SELECT * FROM publication_manifests
+             WHERE (:state IS NULL OR state = :state) AND (:type IS NULL OR content_type = :type)
+             ORDER BY updated_at_ms DESC, publication_id LIMIT :limit) AS m
+       LEFT JOIN publication_approvals AS a
+         ON a.publication_id = m.publication_id AND a.content_sha3_256 = m.content_sha3_256
+       GROUP BY m.publication_id ORDER BY m.updated_at_ms DESC, m.publication_id`,
       { state: state ?? null, type: contentType ?? null, limit }
     )
-    return rows.map(manifestOf)
+    return rows.map(row => ({
+      publication_id: String(row.publication_id),
+      content_type: String(row.content_type),
+      title: String(row.title),
+      author: String(row.author),
+      state: String(row.state),
+      version: Number(row.version),
+      content_sha3_256: String(row.content_sha3_256),
+      source_ref: row.source_ref === null ? null : String(row.source_ref),
+      created_at_ms: Number(row.created_at_ms),
+      updated_at_ms: Number(row.updated_at_ms),
+      approvals: Number(row.approvals),
+      approvers: String(row.approvers)
+    }))
   }
 
   /** Sets the state. Returns false, and changes nothing, for another digest and for a change that is not allowed. */

@@ -1,0 +1,62 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { content, open } from './kit.ts'
+
+const MANUSCRIPT = `---
+id: study-1
+title: A study of gates
+author: [Ann Example, Bob Example]
+abstract: We study gates.
+license: CC-BY-4.0
+keywords: [gates]
+citations:
+  - { id: k, type: book, title: Gates }
+---
+
+# Gates
+
+They are open or closed.
+`
+
+t.test('a file with front matter becomes a publication', async t => {
+  const { kernel } = await open(t)
+  writeFileSync(join(kernel.root, 'study.md'), MANUSCRIPT)
+  const prepared = await kernel.callById('publication.prepare', { path: 'study.md' })
+  t.match(prepared, {
+    publication_id: 'study-1',
+    author: 'Ann Example; Bob Example',
+    source_ref: 'study.md',
+    state: 'draft',
+    metadata_json: '{"license":"CC-BY-4.0","keywords":["gates"]}',
+    citations_json: '[{"id":"k","type":"book","title":"Gates"}]'
+  })
+  const { publication } = (await kernel.callById('publication.show', { publication_id: 'study-1', body: true })) as any
+  t.equal(publication.body_markdown, '# Gates\n\nThey are open or closed.\n')
+})
+
+t.test('files outside of the project, and links to them, are refused', async t => {
+  const { kernel } = await open(t)
+  const outside = t.testdir({ 'secret.md': 'secret' })
+  symlinkSync(join(outside, 'secret.md'), join(kernel.root, 'link.md'))
+  symlinkSync(outside, join(kernel.root, 'folder'))
+  for (const path of ['link.md', 'folder/secret.md', join(outside, 'secret.md'), '../x.md'])
+    await t.rejects(kernel.callById('publication.prepare', { path, id: 'x' }), { code: /PUB_FILE_(OUTSIDE|INVALID)/ }, path)
+  mkdirSync(join(kernel.root, 'dir.md'))
+  await t.rejects(kernel.callById('publication.prepare', { path: 'dir.md', id: 'x' }), { code: 'PUB_FILE_INVALID' })
+})
+
+t.test('two named people approve, and one of them revokes', async t => {
+  const { kernel, records } = await open(t)
+  const { content_sha3_256: digest } = await records.prepare(content())
+  const approve = (approver: string) =>
+    kernel.callById('publication.approve', { publication_id: 'study-1', digest, approver })
+  t.match(await approve('Ann'), { approver: 'ann', missing_approvals: 1, state: 'draft' })
+  t.match(await approve(' ANN '), { is_new: false, missing_approvals: 1 })
+  t.match(await kernel.callById('publication.inbox', {}), { items: [{ title: /study-1 waits/ }] })
+  t.match(await approve('Bob'), { missing_approvals: 0, state: 'approved' })
+  t.strictSame(await kernel.callById('publication.inbox', {}), { items: [] })
+  const revoked = await kernel.callById('publication.revoke', { publication_id: 'study-1', digest, approver: 'bob' })
+  t.match(revoked, { revoked: true, state: 'draft', missing_approvals: 1 })
+  t.match(await kernel.callById('publication.list', {}), { publications: [{ approvers: 'ann', approvals: 1 }] })
+})
