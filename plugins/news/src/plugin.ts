@@ -1,7 +1,86 @@
-import { definePlugin } from '@svc/plugin-sdk'
+import {
+  databaseStore,
+  declaredSecretResolver,
+  kernelPort,
+  type NewsChannel,
+  newsChannels,
+  publications
+} from '@svc/contracts'
+import { definePlugin, ref } from '@svc/plugin-sdk'
+import { builtInChannels } from './channels/built-in.ts'
+import {
+  type Dependencies,
+  previewHandler,
+  publishHandler,
+  resolveHandler,
+  scanHandler,
+  statusHandler
+} from './operations/handlers.ts'
+import { Newsroom } from './operations/newsroom.ts'
+import {
+  NEWS_TOPIC,
+  newsPreview,
+  newsPublish,
+  newsResolve,
+  newsScan,
+  newsStatus,
+  operations
+} from './operations/operations.ts'
+import { parseFloors } from './publishing/floors.ts'
+import { PostStore } from './publishing/post-store.ts'
+import { Publisher } from './publishing/publisher.ts'
+import { Sender } from './publishing/sender.ts'
+import { Tables } from './publishing/tables.ts'
+import { type Settings, settings } from './settings.ts'
 
 export default definePlugin({
   name: 'news',
   summary: 'Publishes news to a feed and to channels',
-  activate() {}
+  config: settings,
+  requires: { kernel: kernelPort, publications },
+  optional: { database: databaseStore, secrets: ref(declaredSecretResolver) },
+  points: [newsChannels],
+  operations,
+  activate(ctx, { kernel, publications, database, secrets }) {
+    const current = (): Settings => ctx.config as Settings
+    parseFloors(current().channel_worthiness_floors)
+    const own = builtInChannels({
+      settings: current,
+      projectRoot: ctx.projectRoot,
+      log: ctx.log,
+      secrets: () => secrets?.available
+    })
+    for (const channel of own) ctx.contribute(newsChannels, channel, `channel ${channel.name}`)
+    let channels: readonly NewsChannel[] = own
+    ctx.follow(newsChannels, items => {
+      channels = items
+    })
+    const changed = (): void => ctx.changed(NEWS_TOPIC)
+    const store = new PostStore({ tables: new Tables(database) })
+    const sender = new Sender({ store, log: ctx.log, mask: text => kernel.mask(text) })
+    const publisher = new Publisher({
+      settings: current,
+      publications,
+      store,
+      sender,
+      channels: () => channels,
+      log: ctx.log,
+      changed
+    })
+    const newsroom = new Newsroom({ projectRoot: ctx.projectRoot, settings: current, channels: () => channels })
+    const dependencies: Dependencies = {
+      settings: current,
+      newsroom,
+      publisher,
+      store,
+      channels: () => channels,
+      changed,
+      signal: ctx.signal
+    }
+    ctx.implement(newsScan, scanHandler(dependencies))
+    ctx.implement(newsPreview, previewHandler(dependencies))
+    ctx.implement(newsPublish, publishHandler(dependencies))
+    ctx.implement(newsStatus, statusHandler(dependencies))
+    ctx.implement(newsResolve, resolveHandler(dependencies))
+  }
 })

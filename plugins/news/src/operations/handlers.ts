@@ -1,0 +1,155 @@
+import type { NewsChannel } from '@svc/contracts'
+import { defined, type Handler } from '@svc/plugin-sdk'
+import { newsErrors } from '../errors.ts'
+import type { NewsItem } from '../items/item.ts'
+import { digestOf, requestedChannels } from '../publishing/compose.ts'
+import type { PostRecord } from '../publishing/post-record.ts'
+import type { PostStore } from '../publishing/post-store.ts'
+import { previewsOf } from '../publishing/previews.ts'
+import type { Publisher } from '../publishing/publisher.ts'
+import type { Settings } from '../settings.ts'
+import type { Newsroom } from './newsroom.ts'
+import type { newsPreview, newsPublish, newsResolve, newsScan, newsStatus } from './operations.ts'
+
+export interface Dependencies {
+  readonly settings: () => Settings
+  readonly newsroom: Newsroom
+  readonly publisher: Publisher
+  readonly store: PostStore
+  readonly channels: () => readonly NewsChannel[]
+  /** Called after items or outcomes changed. */
+  readonly changed: () => void
+  /** Aborted when the plugin stops. */
+  readonly signal: AbortSignal
+}
+
+export function scanHandler(dependencies: Dependencies): Handler<typeof newsScan> {
+  const { settings, newsroom, publisher, channels, changed } = dependencies
+  return async ({ prepare }, call) => {
+    const { items, problems, files } = await newsroom.scan(call.signal)
+    for (const item of prepare ? items : []) if (!item.draft) await publisher.prepare(item)
+    changed()
+    return {
+      files,
+      items: items.map(item => ({
+        id: item.id,
+        title: item.title,
+        published_at: item.publishedAt,
+        status: statusOf(item),
+        channels: [...requestedChannels(item, channels())].flatMap(([name, options]) =>
+          options === false ? [] : [name]
+        ),
+        digest: digestOf(item, settings()),
+        file: item.file
+      })),
+      problems: [...problems],
+      ok: problems.length === 0,
+      note: problems.map(({ file, line, message, hint }) => `${file}:${line}: ${message}; ${hint}`).join('\n')
+    }
+  }
+}
+
+export function previewHandler({ settings, newsroom, channels }: Dependencies): Handler<typeof newsPreview> {
+  return async ({ id, channels: names }, call) => {
+    const only = newsroom.channelNames(names)
+    const item = await newsroom.item(id, call.signal)
+    const previews = await previewsOf(item, channels(), settings(), only)
+    return {
+      id: item.id,
+      title: item.title,
+      digest: digestOf(item, settings()),
+      channels: previews.map(each => ({ ...each, texts: [...each.texts] }))
+    }
+  }
+}
+
+export function publishHandler({ newsroom, publisher, signal }: Dependencies): Handler<typeof newsPublish> {
+  return async ({ id, channels: names, dry_run, again }, call) => {
+    const only = newsroom.channelNames(names)
+    const item = await newsroom.item(id, call.signal)
+    const result = await publisher.publish(item, {
+      dryRun: dry_run,
+      again,
+      signal: AbortSignal.any([call.signal, signal]),
+      ...defined({ only })
+    })
+    return {
+      id: result.id,
+      digest: result.digest,
+      dry_run: result.dryRun,
+      gate_codes: [...result.gate.codes],
+      approvers: [...result.gate.approvers],
+      channels: result.channels.map(each => ({ ...each, decision_reasons: [...each.decision_reasons] })),
+      ok: result.channels.every(({ outcome }) => outcome !== 'Failed'),
+      note: noteOf(result)
+    }
+  }
+}
+
+export function statusHandler({ store }: Dependencies): Handler<typeof newsStatus> {
+  return async ({ id, limit }) => {
+    const posts = await store.list(id ?? null, limit)
+    const events = id === undefined ? [] : await store.events(id, limit)
+    const open = posts.filter(({ state }) => state === 'unknown').length
+    return {
+      posts: posts.map(postRow),
+      events: events.map(({ channel, event, content_sha3_256, detail, at_ms }) => ({
+        channel,
+        event,
+        digest: content_sha3_256,
+        at: new Date(at_ms).toISOString(),
+        detail
+      })),
+      note:
+        open === 0 ? '' : `${open} posts with an unknown outcome: svc news resolve ID CHANNEL --sent ID, or --not-sent`
+    }
+  }
+}
+
+export function resolveHandler({ newsroom, store, publisher, changed }: Dependencies): Handler<typeof newsResolve> {
+  return async ({ id, channel, sent, not_sent }) => {
+    if ((sent === undefined) !== not_sent) {
+      throw newsErrors.create('NEWS_RESOLVE_REFUSED', `${id} on ${channel}: name either sent or not_sent`, {
+        hint: `svc news resolve ${id} ${channel} --sent ID, or --not-sent`
+      })
+    }
+    const record = await store.resolve(id, newsroom.channel(channel).name, sent ?? null)
+    await publisher.copyEvents()
+    changed()
+    return {
+      id,
+      channel: record.channel,
+      digest: record.digest,
+      state: record.state,
+      external_id: record.externalId
+    }
+  }
+}
+
+function statusOf(item: NewsItem): 'ready' | 'draft' | 'scheduled' {
+  if (item.draft) return 'draft'
+  return Date.parse(item.publishedAt) > Date.now() ? 'scheduled' : 'ready'
+}
+
+function postRow(post: PostRecord) {
+  return {
+    id: post.newsId,
+    digest: post.digest,
+    channel: post.channel,
+    state: post.state,
+    may_exist: post.mayExist,
+    attempts: post.attempts,
+    external_id: post.externalId,
+    url: post.url,
+    code: post.failure?.code ?? null,
+    message: post.failure?.message ?? null,
+    next_retry_at_ms: post.nextRetryAtMs,
+    updated_at: new Date(post.updatedAtMs).toISOString()
+  }
+}
+
+function noteOf({ dryRun, channels }: Awaited<ReturnType<Publisher['publish']>>): string {
+  const lines = channels.flatMap(each => (each.outcome === 'Failed' ? [`${each.channel}: ${each.message}`] : []))
+  if (dryRun) lines.unshift('dry run: nothing was sent')
+  return lines.join('\n')
+}

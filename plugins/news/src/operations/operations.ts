@@ -1,0 +1,250 @@
+import { FAILURE_CLASSES } from '@svc/contracts'
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { newsErrors } from '../errors.ts'
+import { POST_STATES } from '../publishing/post-record.ts'
+
+/** Topic of items and outcomes. */
+export const NEWS_TOPIC = 'news.items'
+
+const { NEWS_UNKNOWN, NEWS_ITEM_INVALID, NEWS_FOLDER_REFUSED, NEWS_CHANNEL_UNKNOWN } = newsErrors.specs
+const { NEWS_DATABASE_MISSING, NEWS_RESOLVE_REFUSED } = newsErrors.specs
+const itemErrors = { NEWS_UNKNOWN, NEWS_ITEM_INVALID, NEWS_FOLDER_REFUSED, NEWS_CHANNEL_UNKNOWN }
+
+const idField = t.string({ minLength: 1, maxLength: 128, description: 'Id of the item' })
+const channelsField = t.optional(
+  t.array(t.string({ minLength: 1, maxLength: 100 }), {
+    maxItems: 100,
+    description: 'Channels; default: all of the item'
+  })
+)
+const toolsets = ['scientia']
+
+export const newsScan = defineOperation({
+  id: 'news.scan',
+  summary: 'Read all news items and check them',
+  description: 'Stores the publication of each item without errors that is no draft, so that people can approve it.',
+  input: t.object({
+    prepare: t.boolean({ default: true, description: 'Store publications, so that they can be approved' })
+  }),
+  output: t.object({
+    files: t.integer(),
+    items: t.array(
+      t.object({
+        id: t.string(),
+        title: t.string(),
+        published_at: t.string(),
+        status: t.enum(['ready', 'draft', 'scheduled']),
+        channels: t.array(t.string()),
+        digest: t.string(),
+        file: t.string()
+      })
+    ),
+    problems: t.array(
+      t.object({
+        code: t.string(),
+        file: t.string(),
+        line: t.integer(),
+        message: t.string(),
+        hint: t.string()
+      })
+    ),
+    ok: t.boolean(),
+    note: t.string()
+  }),
+  errors: { NEWS_FOLDER_REFUSED },
+  effect: 'write',
+  idempotent: true,
+  concurrency: 1,
+  expose: {
+    http: { method: 'POST', path: '/v1/news/scan' },
+    mcp: { name: 'svc_news_scan', lane: 'data', toolsets },
+    rpc: true,
+    cli: {
+      command: 'news scan',
+      view: {
+        rows: 'items',
+        columns: ['id', 'status', 'published_at', 'channels', 'title'],
+        note: 'note',
+        success: 'ok'
+      }
+    }
+  }
+})
+
+const textSchema = t.object({
+  label: t.string(),
+  text: t.string(),
+  length: t.integer(),
+  limit: t.integer(),
+  unit: t.string()
+})
+
+export const newsPreview = defineOperation({
+  id: 'news.preview',
+  summary: 'Show the texts that each channel would send',
+  input: t.object({ id: idField, channels: channelsField }),
+  output: t.object({
+    id: t.string(),
+    title: t.string(),
+    digest: t.string(),
+    channels: t.array(
+      t.object({
+        channel: t.string(),
+        summary: t.string(),
+        problem: t.nullable(t.string()),
+        texts: t.array(textSchema)
+      })
+    )
+  }),
+  errors: itemErrors,
+  effect: 'read',
+  watch: { on: [NEWS_TOPIC] },
+  expose: {
+    http: { method: 'GET', path: '/v1/news/items/:id/preview' },
+    mcp: { name: 'svc_news_preview', lane: 'data', toolsets },
+    rpc: true
+  }
+})
+
+const resultSchema = t.object({
+  channel: t.string(),
+  outcome: t.enum(['Disabled', 'DryRun', 'Success', 'Failed']),
+  decision_reasons: t.array(t.string()),
+  external_id: t.optional(t.string()),
+  url: t.optional(t.string()),
+  code: t.optional(t.string()),
+  message: t.optional(t.string()),
+  retryable: t.optional(t.boolean()),
+  failure_class: t.optional(t.enum(FAILURE_CLASSES)),
+  retry_at_ms: t.optional(t.integer())
+})
+
+export const newsPublish = defineOperation({
+  id: 'news.publish',
+  summary: 'Send a news item to its channels',
+  description:
+    'A dry run unless dry_run is false. Even then, nothing is sent before two people have approved exactly this text, ' +
+    'publishing is armed, and no setting requests a dry run. Each text is sent to a channel once.',
+  input: t.object({
+    id: idField,
+    channels: channelsField,
+    dry_run: t.boolean({ default: true, description: 'Send nothing; report what would happen' }),
+    again: t.boolean({ default: false, description: 'Send a changed text although an earlier one was sent' })
+  }),
+  output: t.object({
+    id: t.string(),
+    digest: t.string(),
+    dry_run: t.boolean(),
+    gate_codes: t.array(t.string()),
+    approvers: t.array(t.string()),
+    channels: t.array(resultSchema),
+    ok: t.boolean(),
+    note: t.string()
+  }),
+  errors: { ...itemErrors, NEWS_DATABASE_MISSING },
+  effect: 'write',
+  idempotent: true,
+  timeoutMs: 0,
+  expose: {
+    http: { method: 'POST', path: '/v1/news/items/:id/publish' },
+    mcp: { name: 'svc_news_publish', lane: 'data', toolsets },
+    rpc: true,
+    cli: {
+      command: 'news publish',
+      args: ['id'],
+      view: {
+        rows: 'channels',
+        columns: ['channel', 'outcome', 'external_id', 'code', 'decision_reasons'],
+        note: 'note',
+        success: 'ok'
+      }
+    }
+  }
+})
+
+export const newsStatus = defineOperation({
+  id: 'news.status',
+  summary: 'Show what became of news items on each channel',
+  input: t.object({
+    id: t.optional(idField),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000, description: 'Maximum posts, and events of an item' })
+  }),
+  output: t.object({
+    posts: t.array(
+      t.object({
+        id: t.string(),
+        digest: t.string(),
+        channel: t.string(),
+        state: t.enum(POST_STATES),
+        may_exist: t.boolean(),
+        attempts: t.integer(),
+        external_id: t.nullable(t.string()),
+        url: t.nullable(t.string()),
+        code: t.nullable(t.string()),
+        message: t.nullable(t.string()),
+        next_retry_at_ms: t.nullable(t.integer()),
+        updated_at: t.string({ format: 'date-time' })
+      })
+    ),
+    events: t.array(
+      t.object({
+        channel: t.string(),
+        event: t.string(),
+        digest: t.string(),
+        at: t.string({ format: 'date-time' }),
+        detail: t.unknown()
+      })
+    ),
+    note: t.string()
+  }),
+  errors: { NEWS_DATABASE_MISSING },
+  effect: 'read',
+  watch: { on: [NEWS_TOPIC] },
+  expose: {
+    http: { method: 'GET', path: '/v1/news/status' },
+    mcp: { name: 'svc_news_status', lane: 'data', toolsets, readRole: true },
+    rpc: true,
+    cli: {
+      command: 'news status',
+      args: ['id'],
+      view: {
+        rows: 'posts',
+        columns: ['id', 'channel', 'state', 'external_id', 'code', 'updated_at'],
+        note: 'note'
+      }
+    }
+  }
+})
+
+export const newsResolve = defineOperation({
+  id: 'news.resolve',
+  summary: 'Say whether a post with an unknown outcome exists',
+  input: t.object({
+    id: idField,
+    channel: t.string({ minLength: 1, maxLength: 100, description: 'Channel of the post' }),
+    sent: t.optional(
+      t.string({ minLength: 1, maxLength: 500, description: 'The post exists, with this id or address' })
+    ),
+    not_sent: t.boolean({ default: false, description: 'The post does not exist, and may be sent' })
+  }),
+  output: t.object({
+    id: t.string(),
+    channel: t.string(),
+    digest: t.string(),
+    state: t.enum(POST_STATES),
+    external_id: t.nullable(t.string())
+  }),
+  errors: { NEWS_DATABASE_MISSING, NEWS_RESOLVE_REFUSED },
+  effect: 'write',
+  expose: {
+    http: { method: 'POST', path: '/v1/news/items/:id/resolve' },
+    rpc: true,
+    cli: {
+      command: 'news resolve',
+      args: ['id', 'channel'],
+      view: { fields: ['id', 'channel', 'digest', 'state', 'external_id'] }
+    }
+  }
+})
+
+export const operations = [newsScan, newsPreview, newsPublish, newsStatus, newsResolve]

@@ -1,0 +1,37 @@
+import { type ChannelText, isRemoteFailure, type NewsChannel } from '@svc/contracts'
+import type { NewsItem } from '../items/item.ts'
+import type { Settings } from '../settings.ts'
+import { digestOf, postOf, requestedChannels } from './compose.ts'
+
+export interface Preview {
+  readonly channel: string
+  readonly summary: string
+  /** Why the channel cannot be used, or cannot send this item; null if it can. */
+  readonly problem: string | null
+  readonly texts: readonly ChannelText[]
+}
+
+/** Returns the texts of each requested channel, without sending anything. `only`: names of channels. */
+export async function previewsOf(
+  item: NewsItem,
+  known: readonly NewsChannel[],
+  settings: Settings,
+  only: readonly string[] | undefined
+): Promise<readonly Preview[]> {
+  const digest = digestOf(item, settings)
+  const previews: Preview[] = []
+  for (const [name, options] of requestedChannels(item, known)) {
+    const channel = known.find(each => each.name === name)
+    if (channel === undefined || options === false || only?.includes(name) === false) continue
+    const { summary } = channel
+    try {
+      const texts = await channel.preview(postOf(item, name, options, digest, settings))
+      const problem = await channel.problem()
+      previews.push({ channel: name, summary, problem: problem?.message ?? null, texts })
+    } catch (error) {
+      if (!isRemoteFailure(error)) throw error
+      previews.push({ channel: name, summary, problem: error.message, texts: [] })
+    }
+  }
+  return previews
+}

@@ -1,0 +1,279 @@
+import {
+  type GateResult,
+  manifestDigest,
+  type NewsChannel,
+  type PublicationManifest,
+  type Publications
+} from '@svc/contracts'
+import { defined, errorMessage, isSvcError, type Logger } from '@svc/plugin-sdk'
+import type { NewsItem } from '../items/item.ts'
+import type { Settings } from '../settings.ts'
+import { contentOf, postOf, requestedChannels } from './compose.ts'
+import { type Decision, decide } from './decide.ts'
+import { parseFloors } from './floors.ts'
+import type { ChannelOutcome, ChannelResult, DecisionReason } from './outcome.ts'
+import type { PostRecord } from './post-record.ts'
+import type { PostStore } from './post-store.ts'
+import { retryRules } from './retry.ts'
+import type { Sender } from './sender.ts'
+
+export interface PublisherOptions {
+  readonly settings: () => Settings
+  readonly publications: Publications
+  readonly store: PostStore
+  readonly sender: Sender
+  /** Returns all channels. */
+  readonly channels: () => readonly NewsChannel[]
+  readonly log: Pick<Logger, 'warn'>
+  /** Called after outcomes changed. */
+  readonly changed: () => void
+  readonly now?: () => number
+}
+
+export interface PublishOptions {
+  /** Whether the call requests a dry run. */
+  readonly dryRun: boolean
+  /** Names of the channels. Absent: all that the item requests. */
+  readonly only?: readonly string[]
+  /** Send although another text of this item was sent. */
+  readonly again: boolean
+  /** False for planned attempts, which continue their series. Default true. */
+  readonly restart?: boolean
+  readonly signal: AbortSignal
+}
+
+export interface PublishResult {
+  readonly id: string
+  readonly digest: string
+  /** Whether any flag requested a dry run. */
+  readonly dryRun: boolean
+  readonly gate: GateResult
+  readonly channels: readonly ChannelResult[]
+}
+
+/** Sends items to channels, if the gate of their publication is open, and each text once. */
+export class Publisher {
+  readonly #options: PublisherOptions
+
+  constructor(options: PublisherOptions) {
+    this.#options = options
+  }
+
+  /** Stores the publication of an item, so that people can approve it. */
+  prepare(item: NewsItem): Promise<PublicationManifest> {
+    return this.#options.publications.prepare(contentOf(item, this.#options.settings()))
+  }
+
+  async publish(item: NewsItem, options: PublishOptions): Promise<PublishResult> {
+    const settings = this.#options.settings()
+    const dryRun = options.dryRun || settings.dry_run || item.dryRun || item.policy.dryRun
+    const manifest = await this.#manifestOf(item)
+    const digest = manifest.content_sha3_256
+    const gate = await this.#options.publications.gate({ publicationId: item.id, digest, dryRun })
+    const requested = [...requestedChannels(item, this.#options.channels())].filter(
+      ([name]) => options.only === undefined || options.only.includes(name)
+    )
+    const channels: ChannelResult[] = []
+    for (const [name, chosen] of requested) {
+      options.signal.throwIfAborted()
+      const decision = this.#decision(item, manifest, name, chosen, dryRun, gate)
+      const result = await this.#channel(item, manifest, name, chosen, decision, options)
+      channels.push({ ...result, channel: name })
+    }
+    await this.#settle(manifest, channels)
+    return { id: item.id, digest, dryRun: dryRun || gate.codes.includes('dry_run'), gate, channels }
+  }
+
+  /** Stores the publication. Without a database, the gate reports that; dry runs work. */
+  async #manifestOf(item: NewsItem): Promise<PublicationManifest> {
+    try {
+      return await this.prepare(item)
+    } catch (error) {
+      if (!isSvcError(error, 'PUB_DATABASE_MISSING')) throw error
+      const content = contentOf(item, this.#options.settings())
+      const none = { version: 0, state: 'draft', created_at_ms: 0, updated_at_ms: 0 }
+      return { ...content, ...none, content_sha3_256: manifestDigest(content) }
+    }
+  }
+
+  /** Copies outcomes to the attempts of publications. Outcomes that could not be copied are copied next time. */
+  async copyEvents(): Promise<void> {
+    const { publications, store } = this.#options
+    await store.copyEvents(async ({ news_id, content_sha3_256, channel, event, detail, at_ms }) => {
+      await publications.recordAttempt({
+        publication_id: news_id,
+        content_sha3_256,
+        channel,
+        outcome: { event, ...detail },
+        attempted_at_ms: at_ms
+      })
+      if (event === 'sent' && typeof detail.url === 'string') {
+        await publications.addLink(news_id, content_sha3_256, { kind: 'url', value: detail.url, source: channel })
+      }
+    })
+  }
+
+  #decision(
+    item: NewsItem,
+    manifest: PublicationManifest,
+    channel: string,
+    options: Readonly<Record<string, unknown>> | false,
+    dryRun: boolean,
+    gate: GateResult
+  ): Decision {
+    const { settings, publications, now = Date.now } = this.#options
+    const { enabled, template_profiles, worthiness_enforce, worthiness_score_min, channel_worthiness_floors } =
+      settings()
+    return decide({
+      item,
+      channel,
+      options,
+      nowMs: now(),
+      enabled,
+      dryRun,
+      gate,
+      floors: worthiness_enforce
+        ? { aggregate: worthiness_score_min, channels: parseFloors(channel_worthiness_floors) }
+        : null,
+      worthiness: publications.worthiness(manifest),
+      templateProfiles: template_profiles
+    })
+  }
+
+  async #channel(
+    item: NewsItem,
+    manifest: PublicationManifest,
+    name: string,
+    chosen: Readonly<Record<string, unknown>> | false,
+    { verdict, reasons }: Decision,
+    options: PublishOptions
+  ): Promise<ChannelOutcome & { readonly decision_reasons: readonly DecisionReason[] }> {
+    const digest = manifest.content_sha3_256
+    const because = (outcome: ChannelOutcome, ...more: DecisionReason[]) => ({
+      ...outcome,
+      decision_reasons: [...more, ...reasons]
+    })
+    if (verdict === 'disabled' || chosen === false) return because({ outcome: 'Disabled' })
+    if (verdict === 'dry_run') return because({ outcome: 'DryRun' })
+    if (verdict === 'gate') return because(refused(reasons[0] ?? 'missing_db', item.id))
+    const channel = this.#options.channels().find(each => each.name === name)
+    if (channel === undefined) return because(failed('channel_unknown', `${name}: no plugin provides it`))
+    const problem = await channel.problem()
+    if (problem !== null) {
+      return because(failed('not_configured', `${name}: ${problem.message}; ${problem.hint}`), 'channel_problem')
+    }
+    const { store, sender, settings } = this.#options
+    const claimed = await store.claim(
+      { newsId: item.id, digest, channel: name },
+      { again: options.again, restart: options.restart ?? true }
+    )
+    switch (claimed.kind) {
+      case 'sent':
+        return because(sentBefore(claimed.record), 'already_sent')
+      case 'other-sent':
+        return because({ outcome: 'Disabled' }, 'already_published')
+      case 'unknown':
+        return because(undecided(claimed.record))
+      case 'busy':
+        return because({
+          outcome: 'Failed',
+          code: 'busy',
+          message: `${name}: another process is sending this post`,
+          retryable: true,
+          failure_class: 'transient'
+        })
+      case 'waiting':
+        return because(waiting(claimed.record))
+      case 'claimed':
+        return because(
+          await sender.send({
+            channel,
+            post: postOf(item, name, chosen, digest, settings()),
+            claim: claimed.claim,
+            rules: retryRules(channel, item.policy.channels.get(name)?.retry ?? null),
+            forbidden: () => this.#forbidden(item, digest),
+            signal: options.signal
+          })
+        )
+    }
+  }
+
+  /** Checks the gate again directly before an attempt: approvals may be revoked meanwhile. */
+  async #forbidden(item: NewsItem, digest: string): Promise<string | null> {
+    const { settings, publications } = this.#options
+    const { dry_run, enabled } = settings()
+    if (!enabled) return 'service_disabled'
+    const gate = await publications.gate({ publicationId: item.id, digest, dryRun: dry_run })
+    return gate.open ? null : (gate.codes[0] ?? 'missing_db')
+  }
+
+  async #settle(manifest: PublicationManifest, channels: readonly ChannelResult[]): Promise<void> {
+    const { publications, log, changed } = this.#options
+    try {
+      await this.copyEvents()
+      const live = channels.filter(({ outcome }) => outcome === 'Success' || outcome === 'Failed')
+      const isSent = live.some(({ outcome }) => outcome === 'Success')
+      const isOver = live.some(
+        each =>
+          each.outcome === 'Failed' &&
+          !each.retryable &&
+          each.failure_class !== 'disabled' &&
+          each.code !== 'outcome_unknown'
+      )
+      const detail = { channels: live.map(({ channel, outcome }) => ({ channel, outcome })) }
+      const { publication_id, content_sha3_256 } = manifest
+      if (isSent) await publications.setState(publication_id, content_sha3_256, 'published', detail)
+      else if (isOver) await publications.setState(publication_id, content_sha3_256, 'publish_failed', detail)
+    } catch (error) {
+      if (isSvcError(error, 'NEWS_DATABASE_MISSING')) return
+      // The outcomes are stored, and copied by the next call.
+      log.warn('outcomes could not be copied to the publication', {
+        news: manifest.publication_id,
+        reason: errorMessage(error)
+      })
+    } finally {
+      changed()
+    }
+  }
+}
+
+function failed(code: string, message: string): ChannelOutcome {
+  return { outcome: 'Failed', code, message, retryable: false, failure_class: 'config' }
+}
+
+function refused(code: string, id: string): ChannelOutcome {
+  const hints: Readonly<Record<string, string>> = {
+    missing_dual_approval: `two people approve it with svc publication approve ${id}`,
+    publish_not_armed: 'set publication.armed, or SVC_NEWS_PUBLISH_ARMED=1',
+    missing_db: 'start the database'
+  }
+  const message = `the gate is closed: ${code}; ${hints[code] ?? 'see svc publication show'}`
+  return { outcome: 'Failed', code, message, retryable: false, failure_class: 'disabled' }
+}
+
+function sentBefore({ externalId, url }: PostRecord): ChannelOutcome {
+  return { outcome: 'Success', external_id: externalId ?? '', ...defined({ url: url ?? undefined }) }
+}
+
+function undecided({ newsId, channel, digest }: PostRecord): ChannelOutcome {
+  return {
+    outcome: 'Failed',
+    code: 'outcome_unknown',
+    message:
+      `it is unknown whether the text ${digest.slice(0, 12)} was sent; look at the channel, then run ` +
+      `svc news resolve ${newsId} ${channel} --sent ID, or --not-sent`,
+    retryable: false,
+    failure_class: 'fatal'
+  }
+}
+
+function waiting({ failure, nextRetryAtMs }: PostRecord): ChannelOutcome {
+  return {
+    outcome: 'Failed',
+    code: failure?.code ?? 'waiting',
+    message: failure?.message ?? 'the next attempt is planned',
+    retryable: true,
+    failure_class: failure?.failure_class ?? 'transient',
+    ...defined({ retry_at_ms: nextRetryAtMs ?? undefined })
+  }
+}
