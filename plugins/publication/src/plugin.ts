@@ -1,5 +1,6 @@
 import { databaseStore, publications } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
+import { approve, approveCommand, revoke, revokeCommand } from './cli/commands.ts'
 import { waitingForApproval } from './inbox.ts'
 import { inboxOperation, OPERATIONS } from './operations/declare.ts'
 import { implementOperations } from './operations/handlers.ts'
@@ -14,6 +15,7 @@ export default definePlugin({
   optional: { store: databaseStore },
   provides: [publications],
   operations: OPERATIONS,
+  commands: [approveCommand, revokeCommand],
   permissions: { fsRead: ['*'] },
   activate(ctx, { store }) {
     const records = new Records({
@@ -24,6 +26,13 @@ export default definePlugin({
     })
     ctx.provide(publications, records)
     implementOperations(ctx, records)
+    const parts = {
+      records,
+      token: () => (ctx.config as Settings).approver_token,
+      call: (id: string, input: unknown, signal: AbortSignal) => ctx.callById(id, input, { signal })
+    }
+    ctx.command(approveCommand.command, approve(parts))
+    ctx.command(revokeCommand.command, revoke(parts))
     ctx.implement(inboxOperation, async () => ({
       items: store === undefined ? [] : await waitingForApproval(records)
     }))

@@ -28,6 +28,15 @@ export const settings = t.object({
     'x-guards': true,
     'x-reload': 'live'
   }),
+  approver_token: t.optional(
+    t.secret({
+      minLength: 1,
+      maxLength: 4_096,
+      'x-env': 'SVC_PUBLICATION_APPROVER_TOKEN',
+      description: 'Token of the person who runs svc publication approve. Callers of a server send their own.',
+      'x-reload': 'live'
+    })
+  ),
   allow_tool_approvals: t.boolean({
     default: false,
     description: 'Whether tools of models may approve, too. One of the two approvers is always a person.',

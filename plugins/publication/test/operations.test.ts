@@ -41,7 +41,11 @@ t.test('files outside of the project, and links to them, are refused', async t =
   symlinkSync(join(outside, 'secret.md'), join(kernel.root, 'link.md'))
   symlinkSync(outside, join(kernel.root, 'folder'))
   for (const path of ['link.md', 'folder/secret.md', join(outside, 'secret.md'), '../x.md'])
-    await t.rejects(kernel.callById('publication.prepare', { path, id: 'x' }), { code: /PUB_FILE_(OUTSIDE|INVALID)/ }, path)
+    await t.rejects(
+      kernel.callById('publication.prepare', { path, id: 'x' }),
+      { code: /PUB_FILE_(OUTSIDE|INVALID)/ },
+      path
+    )
   mkdirSync(join(kernel.root, 'dir.md'))
   await t.rejects(kernel.callById('publication.prepare', { path: 'dir.md', id: 'x' }), { code: 'PUB_FILE_INVALID' })
 })

@@ -100,6 +100,7 @@ export const showOperation = defineOperation({
     publication: manifest,
     approvals: t.array(approval),
     missing_approvals: t.integer({ description: 'Approvals that the gate still needs.' }),
+    lines: t.array(t.string(), { description: 'Approvals, attempts and links as text.' }),
     attempts: t.array(
       t.object({
         channel: t.string({ description: 'Channel of the news, or scholarly:ADAPTER.' }),
@@ -143,7 +144,25 @@ export const showOperation = defineOperation({
     http: { method: 'GET', path: '/api/v2/publications/:publication_id' },
     mcp: tool('show', 'Show a publication', 'For approvals, attempts and links of one publication.'),
     rpc: true,
-    cli: { command: 'publication show', args: ['publication_id'] }
+    cli: {
+      command: 'publication show',
+      args: ['publication_id'],
+      view: {
+        fields: [
+          'publication.publication_id',
+          'publication.title',
+          'publication.author',
+          'publication.content_type',
+          'publication.state',
+          'publication.version',
+          'publication.content_sha3_256',
+          'publication.source_ref',
+          'publication.body_bytes',
+          'missing_approvals',
+          'lines'
+        ]
+      }
+    }
   }
 })
 
@@ -217,7 +236,8 @@ export const preflightOperation = defineOperation({
     cli: {
       command: 'publication preflight',
       args: ['publication_id'],
-      view: { rows: 'findings', columns: ['severity', 'code', 'message'], success: 'ok' }
+      ownFlags: ['profile'],
+      view: { rows: 'findings', columns: ['severity', 'code', 'message'], note: 'note', success: 'ok' }
     }
   }
 })

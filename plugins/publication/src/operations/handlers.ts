@@ -1,4 +1,11 @@
-import { type ManifestContent, manifestDigest, type PublicationManifest } from '@svc/contracts'
+import {
+  type ManifestContent,
+  manifestDigest,
+  type PublicationApproval,
+  type PublicationAttempt,
+  type PublicationLink,
+  type PublicationManifest
+} from '@svc/contracts'
 import { defined, type PluginContext } from '@svc/plugin-sdk'
 import { changesBetween } from '../changes.ts'
 import { readContent } from '../manuscript/manuscript.ts'
@@ -9,6 +16,8 @@ import { isDual } from '../store/approvals.ts'
 import * as operations from './declare.ts'
 
 const SHOWN = 100
+/** Attempts, and links, in the text of a publication. */
+const MAX_LINES = 20
 
 /** Sets the handlers of this plugin's operations, except the inbox. */
 export function implementOperations(ctx: PluginContext<unknown>, records: Records): void {
@@ -36,6 +45,7 @@ export function implementOperations(ctx: PluginContext<unknown>, records: Record
       publication: { ...shown(manifest), ...(body ? { body_markdown: manifest.body_markdown } : {}) },
       approvals: approvals.map(({ publication_id: _, ...each }) => each),
       missing_approvals: missing(approvals),
+      lines: linesOf(approvals, attempts, links),
       attempts: attempts.map(({ publication_id: _, ...each }) => each),
       ...{ links, revisions, events }
     }
@@ -60,7 +70,9 @@ export function implementOperations(ctx: PluginContext<unknown>, records: Record
   ctx.implement(operations.preflightOperation, async ({ publication_id, profile }) => {
     const manifest = await records.get(publication_id)
     const { findings, ...report } = records.preflight(manifest, profile)
-    return { ...idOf(manifest), ...report, findings: [...findings] }
+    const verdict = report.ok ? 'passes' : 'does not pass'
+    const note = `${publication_id} ${verdict} the profile ${profile}; readiness ${report.readiness_score} of 100`
+    return { ...idOf(manifest), ...report, note, findings: [...findings] }
   })
   ctx.implement(operations.worthinessOperation, async ({ publication_id }) => {
     const manifest = await records.get(publication_id)
@@ -103,6 +115,19 @@ export function comparison(manifest: ManifestContent, former: ManifestContent | 
 /** Approvals that are still needed: a person's, if all approvers so far are agents. */
 export function missing(approvals: Parameters<typeof isDual>[0]): number {
   return isDual(approvals) ? 0 : Math.max(1, 2 - approvals.length)
+}
+
+function linesOf(
+  approvals: readonly PublicationApproval[],
+  attempts: readonly PublicationAttempt[],
+  links: readonly PublicationLink[]
+): string[] {
+  const at = (ms: number) => new Date(ms).toISOString()
+  return [
+    ...approvals.map(each => `approved by ${each.approver} (${each.approver_role}) at ${at(each.approved_at_ms)}`),
+    ...attempts.slice(0, MAX_LINES).map(each => `attempt to send to ${each.channel} at ${at(each.attempted_at_ms)}`),
+    ...links.slice(0, MAX_LINES).map(({ kind, value, source }) => `${kind} ${value} (${source})`)
+  ]
 }
 
 function idOf({ publication_id, content_sha3_256 }: PublicationManifest) {

@@ -53,5 +53,6 @@ export const report = t.object({
   profile: t.string(),
   ok: t.boolean({ description: 'True without findings of severity error.' }),
   readiness_score: t.integer({ description: '0 to 100.' }),
+  note: t.string({ description: 'The result in one sentence.' }),
   findings: t.array(t.object({ code: t.string(), severity: t.enum(['error', 'warning', 'info']), message: t.string() }))
 })
