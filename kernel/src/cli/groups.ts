@@ -31,6 +31,8 @@ export const GROUPS: Readonly<Record<string, string>> = {
   plugins: 'Manage plugins: list, enable, reload, build',
   publication: 'Store publications, approve them and check them',
   questions: 'Answer the questions of agents',
+  reward: 'Show rewards for work, quests and the weekly digest',
+  scholarly: 'Submit publications to archives and follow them',
   search: 'Search memories, documents, the project and the web',
   secrets: 'Store secrets, check them, and show where they come from',
   sessions: 'Show and reset sessions',

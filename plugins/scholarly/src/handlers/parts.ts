@@ -1,0 +1,57 @@
+import type { Publications } from '@svc/contracts'
+import type { AdapterChoice } from '../choice.ts'
+import type { Job } from '../jobs/job.ts'
+import type { JobStore } from '../jobs/job-store.ts'
+import type { JobRunner } from '../jobs/runner.ts'
+import type { Submission, SubmissionStore } from '../status/submission-store.ts'
+
+export interface HandlerParts {
+  /** The queue. Throws `SCH_DATABASE_MISSING`. */
+  queue(): Queue
+  readonly publications: Publications
+  readonly choice: AdapterChoice
+  mask(text: string): string
+  /** Announces changed jobs. */
+  changed(): void
+}
+
+export interface Queue {
+  readonly store: JobStore
+  readonly submissions: SubmissionStore
+  readonly runner: JobRunner
+}
+
+/** Returns a job as callers see it. */
+export function jobFields({ metadata, ...job }: Job) {
+  return {
+    id: job.id,
+    publication_id: job.publication_id,
+    content_sha3_256: job.content_sha3_256,
+    adapter: job.adapter,
+    operation: job.operation,
+    status: job.status,
+    attempt_count: job.attempt_count,
+    external_submission_id: metadata.external_submission_id ?? null,
+    last_error_class: job.last_error_class,
+    last_error_code: metadata.error_code ?? null,
+    last_error_message: job.last_error_message,
+    next_retry_at_ms: job.next_retry_at_ms,
+    lock_owner: job.lock_owner,
+    lock_expires_at_ms: job.lock_expires_at_ms,
+    created_at_ms: job.created_at_ms,
+    updated_at_ms: job.updated_at_ms
+  }
+}
+
+/** Returns a submission as callers see it. */
+export function submissionFields({ metadata, response_fingerprint: _, ...submission }: Submission) {
+  const { doi, url } = metadata
+  return {
+    ...submission,
+    quarantined: submission.outcome === 'unknown',
+    doi: typeof doi === 'string' ? doi : null,
+    url: typeof url === 'string' ? url : null,
+    error_class: null,
+    error_message: null
+  }
+}

@@ -1,0 +1,2 @@
+/** Settings of the adapter `arxiv`. */
+export const arxivSettings = {}

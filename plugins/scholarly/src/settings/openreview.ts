@@ -1,0 +1,2 @@
+/** Settings of the adapter `openreview`. */
+export const openreviewSettings = {}
