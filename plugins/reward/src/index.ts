@@ -1,1 +1,6 @@
-export {}
+export { rewardErrors } from './errors.ts'
+export { configOperation, configSet, switchOff, switchOn } from './operations/config.ts'
+export { eventsOperation } from './operations/events.ts'
+export { notificationAck, notificationsAckAll, notificationsList } from './operations/notifications.ts'
+export { achievementsOperation, progressSnapshot } from './operations/progress.ts'
+export { questList } from './operations/quests.ts'

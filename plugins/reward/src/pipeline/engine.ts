@@ -1,0 +1,185 @@
+import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import { channelOf, decideGate, experimentFactor, type StoredConfig, userIdOf } from '../gate.ts'
+import { bucket } from '../rules/fnv1a.ts'
+import { dayOf } from '../rules/streak.ts'
+import type { Settings } from '../settings.ts'
+import { loadState } from '../store/load-state.ts'
+import type { RewardStore } from '../store/reward-store.ts'
+import { saveState } from '../store/save-state.ts'
+import { newRows } from '../store/user-state.ts'
+import { type ValidEvent, validateEvent, withContent } from './event.ts'
+import { EventQueue, type QueuedEvent } from './event-queue.ts'
+import { Occurrences, type SessionCounts } from './occurrences.ts'
+import { type Policy, processEvent } from './process.ts'
+import { maskArguments } from './tool-arguments.ts'
+
+/** Attempts of one batch, and the pause before the second; later pauses are longer. */
+const MAX_ATTEMPTS = 4
+const RETRY_MS = 50
+
+export interface EngineOptions {
+  readonly store: RewardStore
+  readonly settings: () => Settings
+  readonly counts: SessionCounts
+  readonly log: Pick<Logger, 'info' | 'warn' | 'debug'>
+  /** Called after the state changed. */
+  readonly changed: () => void
+  /** Returns Unix milliseconds. Default: the clock. */
+  readonly now?: () => number
+}
+
+export interface EngineFigures {
+  readonly queued: number
+  /** Events since the process started: processed, duplicates, invalid, and lost to a full queue or a failed database. */
+  readonly processed: number
+  readonly duplicates: number
+  readonly invalid: number
+  readonly lost: number
+}
+
+/** Takes events, and processes them in batches, each in one transaction. */
+export class Engine {
+  readonly #options: EngineOptions
+  readonly #queue = new EventQueue()
+  readonly #now: () => number
+  #draining: Promise<void> | null = null
+  #isScheduled = false
+  #warned = false
+  #processed = 0
+  #duplicates = 0
+  #invalid = 0
+  #lost = 0
+
+  constructor(options: EngineOptions) {
+    this.#options = options
+    this.#now = options.now ?? Date.now
+  }
+
+  get figures(): EngineFigures {
+    return {
+      queued: this.#queue.length,
+      processed: this.#processed,
+      duplicates: this.#duplicates,
+      invalid: this.#invalid + this.#queue.oversized,
+      lost: this.#lost + this.#queue.dropped
+    }
+  }
+
+  /** Queues an event, and returns at once. Never throws. */
+  accept(event: unknown): void {
+    if (!this.#queue.add(event, this.#now()))
+      this.#warnOnce('a reward event was dropped: it is too large, or too many wait')
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => void this.flush())
+  }
+
+  /** Processes all queued events. Resolves when they are committed, or given up. */
+  async flush(): Promise<void> {
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = null
+    })
+    await this.#draining
+    if (this.#queue.length > 0) await this.flush()
+  }
+
+  async #drain(): Promise<void> {
+    this.#isScheduled = false
+    for (let batch = this.#queue.take(); batch.length > 0; batch = this.#queue.take()) await this.#process(batch)
+  }
+
+  async #process(batch: readonly QueuedEvent[]): Promise<void> {
+    const events: ValidEvent[] = []
+    for (const { event, at } of batch) {
+      const valid = await this.#validate(event, at)
+      if (valid !== null) events.push(valid)
+    }
+    if (events.length === 0) return
+    for (let attempt = 1; ; attempt++)
+      try {
+        await this.#commit(events)
+        return
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS) {
+          this.#lost += events.length
+          this.#options.log.warn('reward events were lost: the database failed', {
+            events: events.length,
+            reason: errorMessage(error)
+          })
+          return
+        }
+        await new Promise(resolve => setTimeout(resolve, RETRY_MS * 4 ** (attempt - 1)))
+      }
+  }
+
+  async #validate(event: unknown, at: number): Promise<ValidEvent | null> {
+    const settings = this.#options.settings()
+    try {
+      const valid = validateEvent(event, at)
+      const { route_log_sample } = settings
+      const user = userIdOf(settings)
+      if (route_log_sample !== undefined && bucket(route_log_sample, user, valid.type) === 0)
+        this.#options.log.info('reward event', { user, type: valid.type })
+      const content = await maskArguments(valid.type, valid.event, settings.mcp_tool_args)
+      return content === valid.event ? valid : withContent(valid, content)
+    } catch (error) {
+      this.#invalid += 1
+      this.#warnOnce(errorMessage(error))
+      return null
+    }
+  }
+
+  async #commit(events: readonly ValidEvent[]): Promise<void> {
+    const { store, counts } = this.#options
+    const settings = this.#options.settings()
+    const user = userIdOf(settings)
+    const occurrences = new Occurrences(counts)
+    const now = this.#now()
+    const outcome = await store.transaction(async tx => {
+      const state = await loadState(tx, {
+        user,
+        days: events.map(({ at }) => dayOf(at)),
+        keys: events.flatMap(({ key }) => key ?? []),
+        now: Math.min(now, ...events.map(({ at }) => at))
+      })
+      const policy = policyOf(settings, state.config)
+      if (policy === null) return { processed: 0, duplicates: 0 }
+      const rows = newRows()
+      let processed = 0
+      for (const event of events) if (processEvent(state, rows, occurrences, policy, event)) processed += 1
+      if (processed > 0) await saveState(tx, state, rows)
+      return { processed, duplicates: events.length - processed }
+    })
+    occurrences.commit()
+    this.#processed += outcome.processed
+    this.#duplicates += outcome.duplicates
+    if (outcome.processed === 0) return
+    this.#options.changed()
+    await store.prune(now).catch((error: unknown) => {
+      this.#options.log.warn('old reward rows could not be removed', { reason: errorMessage(error) })
+    })
+  }
+
+  #warnOnce(reason: string): void {
+    if (this.#warned) return
+    this.#warned = true
+    this.#options.log.warn('a reward event was not counted; further ones are only counted in svc reward status', {
+      reason
+    })
+  }
+}
+
+/** Returns the policy of the settings and the stored configuration; null if the component is off. */
+export function policyOf(settings: Settings, stored: StoredConfig): Policy | null {
+  const { on, mode } = decideGate(settings, stored)
+  if (!on) return null
+  return {
+    mode,
+    channel: channelOf(settings, mode),
+    verbosity: settings.verbosity,
+    maxMessagesPerHour: settings.max_messages_per_hour,
+    experiment: (settings.experiment ?? '').trim(),
+    experimentFactor: experimentFactor(settings),
+    tier: stored.trustTier ?? 'linked'
+  }
+}

@@ -1,0 +1,21 @@
+import { rewardEvents } from '@svc/contracts'
+import database from '@svc/plugin-database'
+import type { Plugin } from '@svc/plugin-sdk'
+import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import type { Test } from 'tap'
+import '../../database/test/built-worker.ts'
+import plugin from '#plugin'
+
+/** Opens the plugin with a database in the project folder of the test, for the user `ada`. */
+export async function openReward(t: Test, settings: object = {}, plugins: readonly Plugin[] = []): Promise<TestKernel> {
+  const kernel = await testKernel([database as Plugin, ...plugins, plugin as Plugin], {
+    settings: { database: { path: 'test.db' }, reward: { user_id: 'ada', ...settings } }
+  })
+  t.teardown(() => kernel.close())
+  return kernel
+}
+
+/** Sends events one after the other. */
+export async function send(kernel: TestKernel, ...events: readonly { readonly type: string }[]): Promise<void> {
+  for (const event of events) await kernel.trigger(rewardEvents, event)
+}
