@@ -1,0 +1,3 @@
+export { CROSSREF_SECRETS, type CrossrefOptions, crossrefDeposit } from './adapter.ts'
+export { type DepositParty, depositDocument, depositOf } from './document.ts'
+export { nextTimestamp } from './timestamps.ts'

@@ -1,0 +1,32 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/**
+ * Returns the next timestamp of a DOI: 17 digits, `YYYYMMDDhhmmssSSS` in UTC, above each earlier one from this folder
+ * even if the clock was set back. It is on the disk before it is returned.
+ */
+export async function nextTimestamp(folder: string, doi: string, now: number): Promise<string> {
+  const file = join(folder, 'crossref-timestamps.json')
+  const earlier = await read(file)
+  const last = earlier[doi] ?? ''
+  const current = new Date(now).toISOString().replace(/\D/g, '')
+  const next = current > last ? current : (BigInt(last) + 1n).toString()
+  await mkdir(folder, { recursive: true })
+  const draft = `${file}.${process.pid}`
+  await writeFile(draft, JSON.stringify({ ...earlier, [doi]: next }), { mode: 0o600, flush: true })
+  await rename(draft, file)
+  return next
+}
+
+/** An unreadable file is like none: the clock decides, and Crossref refuses a timestamp that is too low. */
+async function read(file: string): Promise<Readonly<Record<string, string>>> {
+  try {
+    const found: unknown = JSON.parse(await readFile(file, 'utf8'))
+    if (typeof found !== 'object' || found === null) return {}
+    return Object.fromEntries(
+      Object.entries(found).filter(([, value]) => typeof value === 'string' && /^\d{17}$/.test(value))
+    )
+  } catch {
+    return {}
+  }
+}
