@@ -24,6 +24,11 @@ export function editorSchema(registry: Registry, title: string, groups: readonly
     }
   }
   for (const [group, members] of inner) {
+    const outer = tops.get(group) as JsonSchema | undefined
+    if (outer !== undefined) {
+      tops.set(group, { ...outer, properties: { ...propertiesOf(outer), ...Object.fromEntries(members) } })
+      continue
+    }
     tops.set(group, { ...table(Object.fromEntries(members)), additionalProperties: { type: 'object' } })
   }
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', title, ...table(Object.fromEntries(tops)) }

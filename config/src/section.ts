@@ -1,5 +1,5 @@
 import type { ConfigProblem, JsonSchema } from '@svc/plugin-sdk'
-import { aliasPaths } from './aliases.ts'
+import { aliasesOf, aliasPaths } from './aliases.ts'
 import type { Path } from './layers.ts'
 import { problem } from './problem.ts'
 import { type Declared, declaredSettings, propertiesOf } from './schema.ts'
@@ -15,6 +15,8 @@ export interface Section {
   readonly label?: string
   /** Tables, lowest precedence first. The last one is documented. */
   readonly tables: readonly Path[]
+  /** Those of the tables that lie in a table of another section, which does not report them as unknown. */
+  readonly nested?: readonly Path[]
   readonly schema: JsonSchema
   /** True if a key of a table belongs to this section; default: always. For sections that share a table. */
   accepts?(key: string, table: Path): boolean
@@ -52,27 +54,78 @@ export interface Registry {
  */
 export function declareSections(sections: readonly Section[]): Registry {
   const tops = new Map<string, string>()
+  const nested = new Map<string, string>()
   const variables = new Map<string, string>()
   // A top-level table that contains tables of sections cannot itself belong to one section.
-  for (const { tables } of sections) for (const [top, ...rest] of tables) if (rest.length > 0) tops.set(top ?? '', '')
-  const declared = sections.map(section => declare(section, tops, variables))
-  return { sections: declared.map(section => ({ ...section, neighbours: neighboursOf(section, declared) })), variables }
+  for (const section of sections) {
+    for (const table of section.tables) {
+      const [top = '', ...rest] = table
+      if (rest.length > 0 && !isNested(section, table)) tops.set(top, '')
+    }
+  }
+  const declared = sections.map(section => declare(section, { tops, nested, variables, sections }))
+  return {
+    sections: declared.map(section => ({
+      ...section,
+      ...acceptsOf(section, declared),
+      neighbours: neighboursOf(section, declared)
+    })),
+    variables
+  }
 }
 
-function declare(section: Section, tops: Map<string, string>, variables: Map<string, string>): DeclaredSection {
+/** Returns whether a table of a section lies in a table of another one. */
+export function isNested({ nested = [] }: Section, table: Path): boolean {
+  return nested.some(each => keyText(each) === keyText(table))
+}
+
+/** Returns `accepts` of a section that leaves nested tables of other sections to them. */
+function acceptsOf(section: DeclaredSection, all: readonly DeclaredSection[]): Pick<Section, 'accepts'> {
+  const inner = new Set(
+    all.flatMap(other =>
+      other === section ? [] : other.tables.filter(table => isNested(other, table)).map(table => keyText(table))
+    )
+  )
+  const isOuter = section.tables.some(table => [...inner].some(each => each.startsWith(`${keyText(table)}.`)))
+  if (!isOuter) return {}
+  return {
+    accepts: (key, table) => !inner.has(keyText([...table, key])) && section.accepts?.(key, table) !== false
+  }
+}
+
+interface Claims {
+  /** Labels of the owners of top-level tables; empty for tables that hold tables of sections. */
+  readonly tops: Map<string, string>
+  /** Labels of the owners of nested tables, by their keys. */
+  readonly nested: Map<string, string>
+  readonly variables: Map<string, string>
+  readonly sections: readonly Section[]
+}
+
+function declare(section: Section, { tops, nested, variables, sections }: Claims): DeclaredSection {
   const { owner = section.name, label = owner } = section
   const conflicts: ConfigProblem[] = []
+  const conflict = (key: string, why: string): false => {
+    conflicts.push(
+      problem('error', 'CFG_SECTION_CONFLICT', `${label} declares the table [${key}], ${why}`, undefined, key)
+    )
+    return false
+  }
   const tables = section.tables.filter(table => {
     const [top = ''] = table
+    if (isNested(section, table)) {
+      const other = nested.get(keyText(table)) ?? settingAtTable(sections, section, table)
+      return other === undefined || conflict(keyText(table), `which belongs to ${other}`)
+    }
     const other = table.length === 1 ? tops.get(top) : undefined
     if (other === undefined) return true
-    const why = other === '' ? 'which holds tables of other sections' : `which belongs to ${other}`
-    const message = `${label} declares the table [${top}], ${why}`
-    conflicts.push(problem('error', 'CFG_SECTION_CONFLICT', message, undefined, top))
-    return false
+    return conflict(top, other === '' ? 'which holds tables of other sections' : `which belongs to ${other}`)
   })
   const prefix = tables.at(-1) ?? []
-  for (const [top = '', ...rest] of tables) if (rest.length === 0) tops.set(top, label)
+  for (const table of tables) {
+    if (table.length === 1) tops.set(table[0] ?? '', label)
+    if (isNested(section, table)) nested.set(keyText(table), label)
+  }
   for (const key of Object.keys(propertiesOf(section.schema))) {
     if (section.accepts?.(key, prefix) !== false) continue
     const message = `${label} declares the setting "${key}", which is reserved in [${keyText(prefix)}]`
@@ -111,6 +164,20 @@ function declare(section: Section, tops: Map<string, string>, variables: Map<str
     return { ...setting, env: free }
   })
   return { ...section, owner, label, tables, prefix, declared, conflicts, neighbours: [] }
+}
+
+/** Returns the label of another section that declares a setting where a nested table is, under any of its names. */
+function settingAtTable(sections: readonly Section[], own: Section, table: Path): string | undefined {
+  const [outer, key = ''] = [keyText(table.slice(0, -1)), table.at(-1)]
+  const found = sections.find(
+    other =>
+      other !== own &&
+      other.tables.some(each => keyText(each) === outer) &&
+      Object.entries(propertiesOf(other.schema)).some(
+        ([name, schema]) => name === key || aliasesOf(schema).includes(key)
+      )
+  )
+  return found === undefined ? undefined : (found.label ?? found.owner ?? found.name)
 }
 
 function neighboursOf(section: DeclaredSection, all: readonly DeclaredSection[]): readonly string[] {

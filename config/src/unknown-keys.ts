@@ -1,7 +1,7 @@
 import { type ConfigProblem, closest } from '@svc/plugin-sdk'
-import { isTable, type Path, UNSET } from './layers.ts'
+import { isTable, type Path, type Table, UNSET } from './layers.ts'
 import { didYouMean, problem } from './problem.ts'
-import type { Registry } from './section.ts'
+import { isNested, type Registry } from './section.ts'
 import type { ConfigSources } from './sources.ts'
 import { keyText } from './toml.ts'
 
@@ -18,7 +18,8 @@ export function unknownKeys(sources: ConfigSources, registry: Registry, groups: 
   const tops = registry.sections.flatMap(section =>
     section.tables.flatMap(([top = '', ...rest]) => (rest.length === 0 ? [top] : []))
   )
-  const tables = [...new Set([...tops, ...groups.map(({ table }) => table)])]
+  const nested = registry.sections.flatMap(section => section.tables.filter(table => isNested(section, table)))
+  const tables = [...new Set([...tops, ...nested.map(([top = '']) => top), ...groups.map(({ table }) => table)])]
   return sources.layers.flatMap(layer =>
     Object.entries(layer.table).flatMap(([key, value]) => {
       const at = (path: Path) => [layer.place(path), keyText(path)] as const
@@ -30,7 +31,7 @@ export function unknownKeys(sources: ConfigSources, registry: Registry, groups: 
       }
       if (!isTable(value)) return value === UNSET ? [] : notATable(...at([key]))
       const group = groups.find(({ table }) => table === key)
-      if (group === undefined) return []
+      if (group === undefined) return nestedProblems(key, value, { tops, nested, at })
       return Object.entries(value).flatMap(([name, own]) => {
         if (group.members.includes(name)) return isTable(own) || own === UNSET ? [] : notATable(...at([key, name]))
         const near = closest(name, group.members, 2)
@@ -45,6 +46,26 @@ export function unknownKeys(sources: ConfigSources, registry: Registry, groups: 
       })
     })
   )
+}
+
+/** Checks tables of sections inside a top-level table, and other keys of a table that no section declares. */
+function nestedProblems(
+  top: string,
+  value: Table,
+  context: {
+    readonly tops: readonly string[]
+    readonly nested: readonly Path[]
+    readonly at: (path: Path) => readonly [Parameters<typeof problem>[3], string]
+  }
+): ConfigProblem[] {
+  const { tops, nested, at } = context
+  const members = nested.flatMap(([first, member = '']) => (first === top ? [member] : []))
+  return Object.entries(value).flatMap(([name, own]) => {
+    if (members.includes(name)) return isTable(own) || own === UNSET ? [] : notATable(...at([top, name]))
+    if (tops.includes(top)) return []
+    const message = `${keyText([top, name])} is not a setting: no plugin that declares [${top}] is installed`
+    return problem('error', 'CFG_KEY_UNKNOWN', message, ...at([top, name]), didYouMean(name, members))
+  })
 }
 
 function notATable(place: Parameters<typeof problem>[3], key: string): ConfigProblem {

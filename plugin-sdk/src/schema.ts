@@ -108,7 +108,10 @@ export interface ObjectOptions extends Annotations {
   readonly additionalProperties?: boolean
   /** Top-level table of `svc.toml` for the plugin's settings, in addition to `[plugins.NAME]`. */
   readonly 'x-section'?: string
-  /** Older names of that table, which are still read. Their values have a lower precedence. */
+  /**
+   * Other names of that table, which are read, too. Their values have a lower precedence. A name with a dot is a table
+   * inside the table of another plugin, such as `orchestrator.news`.
+   */
   readonly 'x-section-aliases'?: readonly string[]
 }
 

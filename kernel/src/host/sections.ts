@@ -46,12 +46,14 @@ function policyOf({ name }: ConfigurablePlugin): Section {
 
 function settingsOf({ name, config, provides }: ConfigurablePlugin): Section {
   const top = config['x-section']
-  const aliases = config['x-section-aliases'] as readonly string[] | undefined
+  const aliases = (config['x-section-aliases'] as readonly string[] | undefined) ?? []
+  const paths = aliases.map(each => each.split('.'))
   return {
     name: settingsSection(name),
     owner: name,
     label: `plugin ${name}`,
-    tables: [['plugins', name], ...(aliases ?? []).map(each => [each]), ...(typeof top === 'string' ? [[top]] : [])],
+    tables: [['plugins', name], ...paths, ...(typeof top === 'string' ? [[top]] : [])],
+    nested: paths.filter(path => path.length > 1),
     schema: config,
     accepts: (key, table) => table[0] !== 'plugins' || !RESERVED_KEYS.has(key),
     // A backend needs its settings before it can resolve references.
