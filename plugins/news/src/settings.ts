@@ -17,7 +17,7 @@ export const settings = t.object(
     ...openCollective,
     ...cratesIo
   },
-  { 'x-section': 'news' }
+  { 'x-section': 'news', 'x-section-aliases': ['orchestrator.news'] }
 )
 
 export type Settings = Infer<typeof settings>
