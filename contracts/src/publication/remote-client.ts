@@ -36,6 +36,9 @@ export interface RemoteFile {
    * `file_changed`.
    */
   readonly sha3_256?: string
+  /** Bytes before and after the file, such as the rest of a form. Not part of `bytes` and of the hash. */
+  readonly before?: Uint8Array
+  readonly after?: Uint8Array
 }
 
 export interface RemoteAnswer {
@@ -141,7 +144,7 @@ export class RemoteClient {
         method,
         headers: {
           'user-agent': 'svc (https://www.npmjs.com/package/svc)',
-          ...(isFile(body) ? { 'content-length': String(body.bytes) } : {}),
+          ...(isFile(body) ? { 'content-length': String(lengthOf(body)) } : {}),
           ...headers
         },
         redirect: 'manual',
@@ -186,6 +189,10 @@ function isFile(body: RemoteRequest['body']): body is RemoteFile {
   return typeof body === 'object' && 'path' in body
 }
 
+function lengthOf({ bytes, before, after }: RemoteFile): number {
+  return bytes + (before?.length ?? 0) + (after?.length ?? 0)
+}
+
 function bodyOf(
   body: RemoteRequest['body'],
   hash: (bytes: string | Uint8Array) => void,
@@ -202,7 +209,7 @@ function bodyOf(
 
 /** Yields the chunks of a file, each after the next one was read, so that a changed file is never sent completely. */
 async function* fileChunks(
-  { path, sha3_256 }: RemoteFile,
+  { path, sha3_256, before, after }: RemoteFile,
   hash: (bytes: Uint8Array) => void,
   feed: () => void,
   onSent?: (bytes: number) => void
@@ -210,11 +217,12 @@ async function* fileChunks(
   const content = createHash('sha3-256')
   let sent = 0
   let held: Buffer | null = null
-  const send = (chunk: Buffer): Buffer => {
+  const send = <Chunk extends Uint8Array>(chunk: Chunk): Chunk => {
     feed()
     hash(chunk)
     return chunk
   }
+  if (before !== undefined) yield send(before)
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     if (held !== null) {
       yield send(held)
@@ -229,9 +237,11 @@ async function* fileChunks(
       failureClass: 'fatal',
       code: 'file_changed'
     })
-  if (held === null) return
-  yield send(held)
-  onSent?.(sent + held.length)
+  if (held !== null) {
+    yield send(held)
+    onSent?.(sent + held.length)
+  }
+  if (after !== undefined) yield send(after)
 }
 
 async function textOf(response: Response, service: string, feed: () => void): Promise<string> {
