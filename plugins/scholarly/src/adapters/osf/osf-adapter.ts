@@ -1,0 +1,231 @@
+import {
+  type AdapterProblem,
+  type DeclaredSecret,
+  type PublicationManifest,
+  type RemoteClient,
+  RemoteFailure,
+  type ScholarlyAdapter,
+  type SubmissionContext,
+  type SubmissionReceipt
+} from '@svc/contracts'
+import { createOnce } from '../deposit/create-once.ts'
+import { archiveHash, type DepositFile } from '../deposit/deposit-file.ts'
+import { depositFiles } from '../deposit/deposit-files.ts'
+import { isPublished, publishStep } from '../deposit/deposit-flags.ts'
+import { fingerprint } from '../deposit/fingerprint.ts'
+import type { AdapterParts } from '../parts.ts'
+import { collapse } from '../work.ts'
+import { OsfApi, type OsfFile, type OsfNode } from './osf-api.ts'
+import { type OsfLicense, osfAttributes, osfLicense, tagOf } from './osf-metadata.ts'
+
+const TOKEN = 'SVC_OSF_ACCESS_TOKEN'
+
+export const OSF_SECRETS: readonly DeclaredSecret[] = [
+  {
+    id: 'osf.access_token',
+    env: TOKEN,
+    registry: 'osf',
+    policy: 'optional',
+    class: 'integration',
+    remediation: `Create a token at osf.io, Settings, then store it with svc secrets set ${TOKEN}.`,
+    description: 'Personal access token of OSF, for submissions',
+    capabilities: ['scholarly']
+  }
+]
+
+/** Archive osf.io: a private project with files, made public if the settings say so. */
+export function osfAdapter(parts: AdapterParts): ScholarlyAdapter {
+  return {
+    name: 'osf',
+    summary: 'Stores publications as projects at OSF',
+    live: true,
+    preflight: 'metadata_complete',
+    intermediateStatuses: ['draft'],
+    httpAttempts: () => parts.settings().osf_http_max_attempts,
+    problem: async () => ((await token(parts)) === null ? MISSING_TOKEN : null),
+    async plan(manifest, signal) {
+      const { title } = osfAttributes(manifest)
+      const license = osfLicense(manifest)
+      const files = await depositFiles(parts, manifest, signal)
+      return {
+        steps: [
+          `Create a private project at ${new URL(basesOf(parts).base).host} with the title ${JSON.stringify(title)}`,
+          ...(license === null ? [] : [`Set its licence to ${license.name}`]),
+          ...files.map(({ name, bytes }) => `Upload ${name} (${bytes} bytes)`),
+          publishStep(parts.settings(), files.length, 'Make the project public', 'Leave the project private')
+        ],
+        files: files.map(({ name, bytes, sha3_256 }) => ({ name, bytes, sha3_256 }))
+      }
+    },
+    submit: (manifest, context) => submit(parts, manifest, context),
+    async fetchStatus(id, { http, signal }) {
+      const found = await (await apiOf(parts, http, signal)).get(id)
+      if (found === null) return { status: 'withdrawn', detail_json: JSON.stringify({ node_id: id }) }
+      return { status: statusOf(found.node), detail_json: JSON.stringify(detailOf(found.node)) }
+    }
+  }
+}
+
+const MISSING_TOKEN: AdapterProblem = {
+  failureClass: 'config',
+  message: 'OSF: there is no access token',
+  hint: `Create one at osf.io with the scope osf.full_write, then run svc secrets set ${TOKEN}`
+}
+
+function token(parts: AdapterParts, signal?: AbortSignal): Promise<string | null> {
+  return parts.secret(parts.settings().osf_access_token, TOKEN, signal)
+}
+
+function basesOf(parts: AdapterParts): { readonly base: string; readonly filesBase: string } {
+  const { osf_api_base, osf_files_base } = parts.settings()
+  const checked = (setting: string, value: string): string => {
+    const url = URL.canParse(value) ? new URL(value) : null
+    if (url !== null && url.search === '' && url.hash === '') return url.href.replace(/\/+$/, '')
+    throw new RemoteFailure(`plugins.scholarly.${setting}: it is not a URL without a query; write https://HOST/PATH`, {
+      failureClass: 'config',
+      code: 'url_refused'
+    })
+  }
+  return { base: checked('osf_api_base', osf_api_base), filesBase: checked('osf_files_base', osf_files_base) }
+}
+
+async function apiOf(parts: AdapterParts, http: RemoteClient, signal: AbortSignal): Promise<OsfApi> {
+  const found = await token(parts, signal)
+  if (found === null)
+    throw new RemoteFailure(`${MISSING_TOKEN.message}; ${MISSING_TOKEN.hint}`, {
+      failureClass: 'config',
+      code: 'token_missing'
+    })
+  return new OsfApi({ http, ...basesOf(parts), token: found })
+}
+
+async function submit(
+  parts: AdapterParts,
+  manifest: PublicationManifest,
+  context: SubmissionContext
+): Promise<SubmissionReceipt> {
+  const attributes = osfAttributes(manifest)
+  const license = osfLicense(manifest)
+  const files = await depositFiles(parts, manifest, context.signal)
+  const api = await apiOf(parts, context.http, context.signal)
+  const tag = tagOf(manifest.content_sha3_256)
+  const id = await createOnce<OsfNode>({
+    archive: 'OSF',
+    context,
+    settleMs: parts.settings().osf_settle_seconds * 1_000,
+    idOf: node => node.id,
+    find: () => api.withTag(tag),
+    create: () => api.create(attributes)
+  })
+  const { node } = await read(api, id)
+  checkEntry(node, attributes.title, tag)
+  if (!node.public) {
+    if (license !== null) await setLicense(api, node, license)
+    await upload(api, id, files, context)
+    if (isPublished(parts.settings(), files.length)) {
+      checkEntry((await read(api, id)).node, attributes.title, tag)
+      await checkFiles(api, id, files, context.signal)
+      await api.update(id, { attributes: { public: true } })
+    }
+  }
+  const latest = await read(api, id)
+  checkEntry(latest.node, attributes.title, tag)
+  if (latest.node.public) await checkFiles(api, id, files, context.signal)
+  return {
+    adapter: 'osf',
+    external_submission_id: id,
+    status: statusOf(latest.node),
+    response_fingerprint: fingerprint(latest.text),
+    metadata_json: JSON.stringify(detailOf(latest.node))
+  }
+}
+
+/** OSF has no word for the state of a project: it is public or not. */
+function statusOf(node: OsfNode): string {
+  return node.public ? 'published' : 'draft'
+}
+
+function detailOf({ id, url, public: isPublic }: OsfNode): object {
+  return { node_id: id, public: isPublic, ...(url === null ? {} : { url }) }
+}
+
+async function read(api: OsfApi, id: string): Promise<{ readonly node: OsfNode; readonly text: string }> {
+  const found = await api.get(id)
+  if (found !== null) return found
+  throw new RemoteFailure(
+    `OSF: project ${id} does not exist any more; cancel the job and submit again if it was deleted on purpose`,
+    { failureClass: 'fatal', code: 'http_404', httpStatus: 404 }
+  )
+}
+
+/** Throws if a project is not the one of this publication. */
+function checkEntry({ id, title, tags }: OsfNode, planned: string, tag: string): void {
+  if (collapse(title) !== planned || !tags.includes(tag))
+    throw changed(id, 'has another title or lost the tag with the digest')
+}
+
+/** Throws if the files of a project are not exactly the planned ones. */
+async function checkFiles(api: OsfApi, id: string, planned: readonly DepositFile[], signal: AbortSignal) {
+  const stored = await api.files(id)
+  if (stored.length !== planned.length) throw changed(id, `has ${stored.length} files instead of ${planned.length}`)
+  for (const file of planned) {
+    if (!(await isUploaded(stored, file, signal))) throw changed(id, `has another content of ${file.name}`)
+  }
+}
+
+function changed(id: string, problem: string): RemoteFailure {
+  return new RemoteFailure(`OSF: project ${id} ${problem}; correct it in the browser, then replay the job`, {
+    failureClass: 'fatal',
+    code: 'entry_changed'
+  })
+}
+
+async function isUploaded(stored: readonly OsfFile[], file: DepositFile, signal: AbortSignal): Promise<boolean> {
+  const found = stored.find(({ name, isFile }) => isFile && name === file.name)
+  if (found === undefined || found.bytes !== file.bytes) return false
+  return found.sha256 === (await archiveHash(file, 'sha256', signal))
+}
+
+async function setLicense(api: OsfApi, node: OsfNode, { name, year, holders }: OsfLicense): Promise<void> {
+  const licenseId = await api.licenseId(name)
+  if (licenseId === null)
+    throw new RemoteFailure(`OSF: it does not list the licence ${name}; choose another one and prepare again`, {
+      failureClass: 'fatal',
+      code: 'license_unknown'
+    })
+  if (node.licenseId === licenseId) return
+  await api.update(node.id, {
+    attributes: { node_license: { year, copyright_holders: holders } },
+    relationships: { license: { data: { type: 'licenses', id: licenseId } } }
+  })
+}
+
+/** Uploads the files that are not complete. */
+async function upload(
+  api: OsfApi,
+  id: string,
+  files: readonly DepositFile[],
+  { signal, progress }: SubmissionContext
+): Promise<void> {
+  let stored = files.length === 0 ? [] : await api.files(id)
+  for (const file of files) {
+    const report = (sentBytes: number): void => progress({ file: file.name, sentBytes, totalBytes: file.bytes })
+    if (!(await isUploaded(stored, file, signal))) {
+      report(0)
+      const existing = stored.find(({ name, isFile }) => isFile && name === file.name)
+      let uploaded = await api.upload(id, file, existing, report)
+      if (uploaded === null) {
+        stored = await api.files(id)
+        uploaded = stored.find(({ name, isFile }) => isFile && name === file.name) ?? null
+        if (uploaded !== null && !(await isUploaded([uploaded], file, signal)))
+          uploaded = await api.upload(id, file, uploaded, report)
+      }
+      if (uploaded === null || !(await isUploaded([uploaded], file, signal)))
+        throw new RemoteFailure(`OSF: ${file.name} arrived damaged; it is sent again`, {
+          failureClass: 'transient',
+          code: 'upload_damaged'
+        })
+    }
+    report(file.bytes)
+  }
+}

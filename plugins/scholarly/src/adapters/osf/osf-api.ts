@@ -1,0 +1,230 @@
+import { type RemoteAnswer, type RemoteClient, RemoteFailure, type RemoteRequest } from '@svc/contracts'
+import type { DepositFile } from '../deposit/deposit-file.ts'
+
+const SERVICE = 'OSF'
+const JSON_API = 'application/vnd.api+json'
+const MAX_PAGES = 20
+const MAX_PROBLEM_CHARS = 120
+
+/** Project of OSF, as far as this plugin reads it (https://developer.osf.io/#tag/Nodes). */
+export interface OsfNode {
+  readonly id: string
+  readonly title: string
+  readonly public: boolean
+  readonly tags: readonly string[]
+  readonly licenseId: string | null
+  /** Page of the project. */
+  readonly url: string | null
+}
+
+export interface OsfFile {
+  readonly name: string
+  /** Path by id, with a slash at the beginning; with one at the end for a folder. */
+  readonly path: string
+  readonly isFile: boolean
+  readonly bytes: number
+  /** As hex; null while OSF computes it. */
+  readonly sha256: string | null
+}
+
+export interface OsfApiOptions {
+  readonly http: RemoteClient
+  /** URL of the API, without a slash at the end. */
+  readonly base: string
+  /** URL of the file service, without a slash at the end. */
+  readonly filesBase: string
+  readonly token: string
+}
+
+/** Requests to the API of OSF (version 2) and to its file service WaterButler. All methods throw `RemoteFailure`. */
+export class OsfApi {
+  readonly #http: RemoteClient
+  readonly #base: string
+  readonly #filesBase: string
+  readonly #token: string
+
+  constructor({ http, base, filesBase, token }: OsfApiOptions) {
+    this.#http = http.named(SERVICE)
+    this.#base = base
+    this.#filesBase = filesBase
+    this.#token = token
+  }
+
+  /** Reads a project; null if it does not exist any more. */
+  async get(id: string): Promise<{ readonly node: OsfNode; readonly text: string } | null> {
+    const answer = await this.#send({ method: 'GET', url: this.#node(id), accept: [404, 410] })
+    return answer.status === 200 ? { node: nodeOf(dataOf(answer)), text: answer.text } : null
+  }
+
+  /** Returns the projects of the account with a tag. */
+  async withTag(tag: string): Promise<readonly OsfNode[]> {
+    const query = new URLSearchParams({ 'filter[tags]': tag })
+    const nodes = (await this.#all(`${this.#base}/users/me/nodes/`, query)).map(nodeOf)
+    return nodes.filter(({ tags }) => tags.includes(tag))
+  }
+
+  /** Creates a private project. */
+  async create(attributes: object): Promise<OsfNode> {
+    const body = { data: { type: 'nodes', attributes } }
+    const answer = await this.#send({ method: 'POST', url: `${this.#base}/nodes/`, ...json(body), accept: [400] })
+    if (answer.status !== 201) throw this.#refused(answer)
+    return nodeOf(dataOf(answer))
+  }
+
+  /** Changes attributes and relationships of a project. */
+  async update(id: string, changes: object): Promise<void> {
+    const body = { data: { id, type: 'nodes', ...changes } }
+    const request = { method: 'PATCH', url: this.#node(id), ...json(body), repeatable: true, accept: [400] } as const
+    const answer = await this.#send(request)
+    if (answer.status === 400) throw this.#refused(answer)
+  }
+
+  /** Returns the id of a licence by its name, or null. */
+  async licenseId(name: string): Promise<string | null> {
+    for (const license of await this.#all(`${this.#base}/licenses/`, new URLSearchParams())) {
+      const { id, attributes } = record(license)
+      if (record(attributes).name === name) return text(id)
+    }
+    return null
+  }
+
+  /** Returns files and folders at the top of the storage of a project. */
+  async files(id: string): Promise<readonly OsfFile[]> {
+    const answer = await this.#send({ method: 'GET', url: `${this.#storage(id)}/?meta=` })
+    const { data } = record(answer.json())
+    if (!Array.isArray(data)) throw invalid('a list of files')
+    return data.map(fileOf)
+  }
+
+  /**
+   * Uploads a file, or a new version of `existing`. Returns what OSF stored; null if there is a file of this name already,
+   * such as from a request whose answer was lost.
+   */
+  async upload(
+    id: string,
+    file: DepositFile,
+    existing: OsfFile | undefined,
+    onSent: (bytes: number) => void
+  ): Promise<OsfFile | null> {
+    const query = new URLSearchParams({ kind: 'file', ...(existing === undefined ? { name: file.name } : {}) })
+    const answer = await this.#send({
+      method: 'PUT',
+      url: `${this.#storage(id)}${existing?.path ?? '/'}?${query}`,
+      headers: { 'content-type': 'application/octet-stream' },
+      body: file.body,
+      onSent,
+      accept: [409]
+    })
+    return answer.status === 409 ? null : fileOf(dataOf(answer))
+  }
+
+  #node(id: string): string {
+    return `${this.#base}/nodes/${encodeURIComponent(id)}/`
+  }
+
+  #storage(id: string): string {
+    return `${this.#filesBase}/resources/${encodeURIComponent(id)}/providers/osfstorage`
+  }
+
+  /** Returns all pages of a list. Page addresses of answers are not followed: the token must not reach another server. */
+  async #all(url: string, query: URLSearchParams): Promise<readonly unknown[]> {
+    const found: unknown[] = []
+    query.set('page[size]', '100')
+    for (let page = 1; page <= MAX_PAGES; page++) {
+      query.set('page', String(page))
+      const answer = await this.#send({ method: 'GET', url: `${url}?${query}` })
+      const { data, links } = record(answer.json())
+      if (!Array.isArray(data)) throw invalid('a list')
+      found.push(...data)
+      if (optionalText(record(links ?? {}).next) === null) return found
+    }
+    throw new RemoteFailure(`${SERVICE}: the list at ${new URL(url).pathname} has more than ${MAX_PAGES} pages`, {
+      failureClass: 'fatal',
+      code: 'list_too_long'
+    })
+  }
+
+  #send(request: RemoteRequest): Promise<RemoteAnswer> {
+    const headers = { accept: JSON_API, ...request.headers, authorization: `Bearer ${this.#token}` }
+    return this.#http.send({ ...request, headers })
+  }
+
+  /** Returns the failure of an answer `{errors: [{detail, source: {pointer}}]}`. */
+  #refused(answer: RemoteAnswer): RemoteFailure {
+    let errors: unknown
+    try {
+      ;({ errors } = record(JSON.parse(answer.text)))
+    } catch {
+      errors = []
+    }
+    const details = (Array.isArray(errors) ? errors : [])
+      .slice(0, 5)
+      .flatMap(each => optionalText(((each ?? {}) as { readonly detail?: unknown }).detail) ?? [])
+    const reason = details.map(detail => this.#printable(detail)).join('; ')
+    return new RemoteFailure(
+      `${SERVICE}: the project was refused (${answer.status})${reason === '' ? '' : `: ${reason}`}; correct the metadata and prepare again`,
+      { failureClass: 'fatal', code: `http_${answer.status}`, httpStatus: answer.status }
+    )
+  }
+
+  /** Returns a text of an answer on one line, without the token. */
+  #printable(problem: string): string {
+    return problem
+      .replaceAll(this.#token, '***')
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .slice(0, MAX_PROBLEM_CHARS)
+  }
+}
+
+function json(body: object): Pick<RemoteRequest, 'headers' | 'body'> {
+  return { headers: { 'content-type': JSON_API }, body: JSON.stringify(body) }
+}
+
+function dataOf(answer: RemoteAnswer): unknown {
+  return record(answer.json()).data
+}
+
+function nodeOf(value: unknown): OsfNode {
+  const { id, attributes, relationships, links } = record(value)
+  const { title, public: isPublic, tags } = record(attributes)
+  const { data } = record(record(relationships ?? {}).license ?? {})
+  return {
+    id: text(id),
+    title: typeof title === 'string' ? title : '',
+    public: isPublic === true,
+    tags: Array.isArray(tags) ? tags.filter(tag => typeof tag === 'string') : [],
+    licenseId: optionalText(record(data ?? {}).id),
+    url: optionalText(record(links ?? {}).html)
+  }
+}
+
+function fileOf(value: unknown): OsfFile {
+  const { name, path, kind, size, extra } = record(record(value).attributes)
+  const { sha256 } = record(record(extra ?? {}).hashes ?? {})
+  const checked = text(path)
+  // The path becomes a part of an address.
+  if (!/^\/[\w-]+\/?$/.test(checked)) throw invalid('a file with a path by id')
+  return { name: text(name), path: checked, isFile: kind === 'file', bytes: Number(size), sha256: optionalText(sha256) }
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw invalid('an object')
+}
+
+function text(value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw invalid('a text')
+}
+
+function optionalText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function invalid(expected: string): RemoteFailure {
+  return new RemoteFailure(`${SERVICE}: the answer is not ${expected}; check the base address`, {
+    failureClass: 'fatal',
+    code: 'answer_invalid',
+    outcomeUnknown: true
+  })
+}

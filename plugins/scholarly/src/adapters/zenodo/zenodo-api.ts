@@ -1,0 +1,237 @@
+import { type RemoteAnswer, type RemoteClient, RemoteFailure, type RemoteRequest } from '@svc/contracts'
+import type { DepositFile } from '../deposit/deposit-file.ts'
+
+const SERVICE = 'Zenodo'
+const PAGE_SIZE = 25
+const MAX_PAGES = 40
+const DAY_MS = 86_400_000
+const MAX_PROBLEM_CHARS = 120
+
+/** Deposition, as far as this plugin reads it (https://developers.zenodo.org/#depositions). */
+export interface Deposition {
+  readonly id: string
+  /** `unsubmitted`, `inprogress` (published, and being edited), `done` or `error`. */
+  readonly state: string
+  /** Whether it was published. */
+  readonly submitted: boolean
+  readonly title: string
+  /** HTML. */
+  readonly notes: string
+  /** Id that all versions of a record share. */
+  readonly conceptId: string | null
+  /** Unix milliseconds; null if unknown. */
+  readonly modifiedAt: number | null
+  readonly doi: string | null
+  readonly reservedDoi: string | null
+  /** Page of the record, or of the draft. */
+  readonly url: string | null
+  readonly bucket: string | null
+  readonly files: readonly RemoteFileEntry[]
+}
+
+export interface RemoteFileEntry {
+  readonly name: string
+  readonly bytes: number
+  /** MD5 as hex. */
+  readonly md5: string
+}
+
+export interface ZenodoApiOptions {
+  readonly http: RemoteClient
+  /** URL of the API, without a slash at the end. */
+  readonly base: string
+  readonly token: string
+}
+
+/** Requests to the deposit API of Zenodo. All methods throw `RemoteFailure`. */
+export class ZenodoApi {
+  readonly #http: RemoteClient
+  readonly #base: string
+  readonly #token: string
+
+  constructor({ http, base, token }: ZenodoApiOptions) {
+    this.#http = http.named(SERVICE)
+    this.#base = base
+    this.#token = token
+  }
+
+  /** Reads a deposition; null if it does not exist any more. */
+  async get(id: string): Promise<{ readonly deposition: Deposition; readonly text: string } | null> {
+    const answer = await this.#send({ method: 'GET', url: this.#item(id), accept: [404, 410] })
+    return answer.status === 200 ? { deposition: depositionOf(answer.json()), text: answer.text } : null
+  }
+
+  /** Creates a draft. */
+  async create(metadata: object): Promise<Deposition> {
+    const url = `${this.#base}/deposit/depositions`
+    const answer = await this.#send({ method: 'POST', url, ...json({ metadata }), accept: [400, 422] })
+    if (answer.status !== 201) throw this.#refused(answer)
+    return depositionOf(answer.json())
+  }
+
+  /** Returns depositions that contain a text, from the search index. */
+  async search(text: string): Promise<readonly Deposition[]> {
+    return await this.#page({ q: `"${text}"`, page: '1' })
+  }
+
+  /**
+   * Returns the newest depositions, at least all that were modified after a time. Throws code `outcome_unknown` if there
+   * are too many to read.
+   */
+  async newest(modifiedAfter: number): Promise<readonly Deposition[]> {
+    const found: Deposition[] = []
+    for (let page = 1; page <= MAX_PAGES; page++) {
+      const entries = await this.#page({ page: String(page) })
+      found.push(...entries)
+      if (entries.length < PAGE_SIZE || isOlder(entries, modifiedAfter - DAY_MS)) return found
+    }
+    throw new RemoteFailure(
+      `${SERVICE}: the account has too many depositions to find out whether this one exists; look for it in the browser, and delete it before you replay the job`,
+      { failureClass: 'fatal', code: 'outcome_unknown', outcomeUnknown: true }
+    )
+  }
+
+  /** Uploads a file, or replaces the one of the same name. Returns what Zenodo stored. */
+  async upload({ bucket }: Deposition, file: DepositFile, onSent: (bytes: number) => void): Promise<RemoteFileEntry> {
+    const answer = await this.#send({
+      method: 'PUT',
+      url: `${this.#bucketUrl(bucket)}/${encodeURIComponent(file.name)}`,
+      headers: { 'content-type': 'application/octet-stream' },
+      body: file.body,
+      onSent,
+      accept: [400]
+    })
+    if (answer.status === 400) throw this.#refused(answer)
+    const { key, size, checksum } = record(answer.json())
+    return { name: text(key), bytes: Number(size), md5: withoutPrefix(text(checksum)) }
+  }
+
+  /** Publishes a draft. The state says whether it worked: an earlier request may have published it already. */
+  async publish(id: string): Promise<void> {
+    const answer = await this.#send({ method: 'POST', url: `${this.#item(id)}/actions/publish`, accept: [400, 422] })
+    if (answer.status >= 400) throw this.#refused(answer)
+  }
+
+  #item(id: string): string {
+    return `${this.#base}/deposit/depositions/${encodeURIComponent(id)}`
+  }
+
+  async #page(query: Readonly<Record<string, string>>): Promise<readonly Deposition[]> {
+    const search = new URLSearchParams({ sort: 'mostrecent', all_versions: 'true', size: String(PAGE_SIZE), ...query })
+    const answer = await this.#send({ method: 'GET', url: `${this.#base}/deposit/depositions?${search}` })
+    const entries = answer.json()
+    if (!Array.isArray(entries)) throw invalid('a list of depositions')
+    return entries.map(depositionOf)
+  }
+
+  /** Uploads go to an address from an answer. The token must not reach another server. */
+  #bucketUrl(bucket: string | null): string {
+    const url = bucket !== null && URL.canParse(bucket) ? new URL(bucket) : null
+    if (url !== null && url.origin === new URL(this.#base).origin && url.search === '' && url.hash === '')
+      return url.href.replace(/\/+$/, '')
+    throw new RemoteFailure(`${SERVICE}: the upload address of the deposition is not on ${new URL(this.#base).host}`, {
+      failureClass: 'fatal',
+      code: 'answer_invalid'
+    })
+  }
+
+  #send(request: RemoteRequest): Promise<RemoteAnswer> {
+    const headers = { accept: 'application/json', ...request.headers, authorization: `Bearer ${this.#token}` }
+    return this.#http.send({ ...request, headers })
+  }
+
+  /** Returns the failure of an answer `{status, message, errors: [{field, message}]}`. */
+  #refused(answer: RemoteAnswer): RemoteFailure {
+    let errors: unknown
+    try {
+      ;({ errors } = record(JSON.parse(answer.text)))
+    } catch {
+      errors = []
+    }
+    const problems = (Array.isArray(errors) ? errors : []).slice(0, 5).flatMap(each => {
+      const { field, message, messages } = (each ?? {}) as Record<string, unknown>
+      if (typeof field !== 'string') return []
+      const reason = Array.isArray(messages) ? messages.join(', ') : message
+      return [typeof reason === 'string' ? `${field}: ${reason}` : field]
+    })
+    const reason = problems.map(problem => this.#printable(problem)).join('; ')
+    return new RemoteFailure(
+      `${SERVICE}: the deposition was refused (${answer.status})${reason === '' ? '' : `: ${reason}`}; correct the metadata and prepare again`,
+      { failureClass: 'fatal', code: `http_${answer.status}`, httpStatus: answer.status }
+    )
+  }
+
+  /** Returns a text of an answer on one line, without the token. */
+  #printable(problem: string): string {
+    return problem
+      .replaceAll(this.#token, '***')
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .slice(0, MAX_PROBLEM_CHARS)
+  }
+}
+
+/** Returns whether a page is sorted with the newest first and reaches a time. */
+function isOlder(entries: readonly Deposition[], before: number): boolean {
+  const times = entries.map(entry => entry.modifiedAt)
+  const isSorted = times.every((time, index) => {
+    const earlier = index === 0 ? Number.POSITIVE_INFINITY : times[index - 1]
+    return time !== null && earlier !== null && earlier !== undefined && time <= earlier
+  })
+  return isSorted && (times.at(-1) ?? Number.POSITIVE_INFINITY) < before
+}
+
+function json(body: object): Pick<RemoteRequest, 'headers' | 'body'> {
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+}
+
+function depositionOf(value: unknown): Deposition {
+  const { id, state, submitted, title, metadata, conceptrecid, modified, doi, links, files } = record(value)
+  const { notes, prereserve_doi, doi: ownDoi } = record(metadata ?? {})
+  const { bucket, html, record_html, latest_draft_html } = record(links ?? {})
+  const modifiedAt = typeof modified === 'string' ? Date.parse(modified) : Number.NaN
+  return {
+    id: typeof id === 'number' ? String(id) : text(id),
+    state: text(state),
+    submitted: submitted === true,
+    title: typeof title === 'string' ? title : '',
+    notes: typeof notes === 'string' ? notes : '',
+    conceptId: typeof conceptrecid === 'string' || typeof conceptrecid === 'number' ? String(conceptrecid) : null,
+    modifiedAt: Number.isNaN(modifiedAt) ? null : modifiedAt,
+    doi: optionalText(doi) ?? (submitted === true ? optionalText(ownDoi) : null),
+    reservedDoi: optionalText(record(prereserve_doi ?? {}).doi),
+    url: optionalText(submitted === true ? (record_html ?? html) : (html ?? latest_draft_html)),
+    bucket: optionalText(bucket),
+    files: Array.isArray(files) ? files.map(fileOf) : []
+  }
+}
+
+function fileOf(value: unknown): RemoteFileEntry {
+  const { filename, filesize, checksum } = record(value)
+  return { name: text(filename), bytes: Number(filesize), md5: withoutPrefix(text(checksum)) }
+}
+
+function withoutPrefix(checksum: string): string {
+  return checksum.replace(/^md5:/, '')
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw invalid('an object')
+}
+
+function text(value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw invalid('a text')
+}
+
+function optionalText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function invalid(expected: string): RemoteFailure {
+  return new RemoteFailure(`${SERVICE}: the answer is not ${expected}; check the base address`, {
+    failureClass: 'fatal',
+    code: 'answer_invalid',
+    outcomeUnknown: true
+  })
+}
