@@ -2,6 +2,7 @@
 
 export { checkContent, MAX_BYTES } from './content.ts'
 export { checkGate } from './gate.ts'
+export { identify, normalisedName, systemUser } from './people.ts'
 export { Records } from './records.ts'
 export { preflight, readiness } from './review/preflight.ts'
 export { MINIMA, RED_LINES, WEIGHTS, worthiness } from './review/worthiness.ts'
