@@ -169,16 +169,13 @@ export function crossrefDeposit(parts: AdapterParts, options: CrossrefOptions = 
     }
     const form = multipart(
       { operation: 'doMDUpload', ...(await credentials(context.signal, 'login_id', 'login_passwd')) },
-      {
-        field: 'fname',
-        fileName,
-        contentType: 'application/xml',
-        content: Buffer.from(depositDocument(manifest, work, to, timestamp, generation), 'utf8')
-      }
+      { field: 'fname', fileName, contentType: 'application/xml' }
     )
+    const content = Buffer.from(depositDocument(manifest, work, to, timestamp, generation), 'utf8')
+    const body = Buffer.concat([form.before, content, form.after])
     await save('sending')
     try {
-      const text = await post(context.http, form.contentType, form.body)
+      const text = await post(context.http, form.contentType, body)
       await save('received')
       return receipt('submitted', fingerprint(text))
     } catch (error) {
