@@ -1,23 +1,27 @@
-import { Lexer, type Token, type Tokens } from 'marked'
+import { markdown } from '../feed/markdown.ts'
 
 /** Characters of a body that are read for its first paragraph. */
 const MAX_READ = 8_192
 
 /** Returns the first paragraph of a Markdown text without Markdown syntax; empty if there is none. */
-export function firstParagraph(markdown: string): string {
-  const tokens = new Lexer({ gfm: true }).lex(markdown.slice(0, MAX_READ))
-  const first = tokens.find((token): token is Tokens.Paragraph => token.type === 'paragraph' && plain(token) !== '')
-  return first === undefined ? '' : plain(first)
+export function firstParagraph(text: string): string {
+  const tokens = markdown().parse(text.slice(0, MAX_READ), {})
+  for (const [index, token] of tokens.entries()) {
+    const inline = tokens[index + 1]
+    if (token.type !== 'paragraph_open' || token.level > 0 || inline?.type !== 'inline') continue
+    const found = textOf(inline.children ?? [])
+      .replace(/\s+/g, ' ')
+      .trim()
+    if (found !== '') return found
+  }
+  return ''
 }
 
-function plain(token: Token): string {
-  return textOf(token).replace(/\s+/g, ' ').trim()
-}
-
-function textOf(token: Token): string {
-  if (token.type === 'html') return ''
-  if (token.type === 'br') return ' '
-  if (token.type === 'image') return ''
-  if ('tokens' in token && token.tokens !== undefined) return token.tokens.map(textOf).join('')
-  return 'text' in token ? String(token.text) : ''
+function textOf(tokens: readonly { readonly type: string; readonly content: string }[]): string {
+  return tokens
+    .map(({ type, content }) => {
+      if (type === 'softbreak' || type === 'hardbreak') return ' '
+      return type === 'text' || type === 'text_special' || type === 'code_inline' ? content : ''
+    })
+    .join('')
 }

@@ -1,0 +1,6 @@
+export { readFrontMatter } from './front-matter.ts'
+export type { ItemProblem, NewsItem } from './item.ts'
+export { firstParagraph } from './plain-text.ts'
+export { instantOf } from './published-at.ts'
+export { readItem } from './read-item.ts'
+export { scanItems } from './scan.ts'

@@ -1,0 +1,8 @@
+export { attemptKeyOf, contentOf, digestOf, postOf } from './compose.ts'
+export { type DecisionInput, decide } from './decide.ts'
+export { parseFloors } from './floors.ts'
+export { PostStore } from './post-store.ts'
+export { Publisher } from './publisher.ts'
+export { retryRules } from './retry.ts'
+export { Sender } from './sender.ts'
+export { Tables } from './tables.ts'
