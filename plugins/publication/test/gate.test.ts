@@ -17,7 +17,7 @@ t.test(
   'nothing leaves unless two people approved this content, it is armed and nothing requests a dry run',
   async t => {
     const worlds = new Map<string, Awaited<ReturnType<typeof open>>>()
-  let opened = 0
+    let opened = 0
     for (const dryRunCall of [true, false])
       for (const dryRunSetting of [true, false])
         for (const armed of [true, false])
