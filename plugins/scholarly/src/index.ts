@@ -4,16 +4,17 @@ export type { AdapterParts } from './adapters/parts.ts'
 export { workOf } from './adapters/work.ts'
 export { zenodoAdapter } from './adapters/zenodo/zenodo-adapter.ts'
 export { zenodoLicense } from './adapters/zenodo/zenodo-licenses.ts'
+export { AdapterChoice } from './choice.ts'
 export { idempotencyKey, JOB_STATES, type JobState } from './jobs/job.ts'
-export {
-  scholarlyAdaptersList,
-  scholarlyCancel,
-  scholarlyJob,
-  scholarlyJobs,
-  scholarlyReplay,
-  scholarlyRun,
-  scholarlyStatus,
-  scholarlySubmissions,
-  scholarlySubmit
-} from './operations.ts'
+export { JobStore } from './jobs/job-store.ts'
+export { JobRunner } from './jobs/runner.ts'
+export { Tables } from './jobs/tables.ts'
+export { runDueJobs } from './jobs/worker.ts'
+export type { scholarlyJobs, scholarlySubmit } from './operations.ts'
 export { type Settings, settings } from './settings.ts'
+export { citationCff } from './staging/citation-cff.ts'
+export { generatedFiles } from './staging/content.ts'
+export { type StagedFile, stagedFiles } from './staging/staged-files.ts'
+export { writeStaging } from './staging/write-staging.ts'
+export { meaningOf } from './status/mapping.ts'
+export { SubmissionStore } from './status/submission-store.ts'

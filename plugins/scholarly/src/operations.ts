@@ -402,7 +402,7 @@ export const scholarlyStage = defineOperation({
     folder: t.string(),
     files: t.array(t.object({ name: t.string(), bytes: t.integer(), sha3_256: t.string() }))
   }),
-  errors: { SCH_DATABASE_MISSING, SCH_STAGING_FAILED },
+  errors: { SCH_CONFIG_INVALID, SCH_DATABASE_MISSING, SCH_PREFLIGHT_FAILED, SCH_REFUSED, SCH_STAGING_FAILED },
   expose: {
     rpc: true,
     cli: {

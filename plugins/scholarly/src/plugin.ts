@@ -13,6 +13,7 @@ import { AdapterChoice } from './choice.ts'
 import { scholarlyErrors } from './errors.ts'
 import * as jobHandlers from './handlers/jobs.ts'
 import type { HandlerParts, Queue } from './handlers/parts.ts'
+import { stageHandler } from './handlers/stage.ts'
 import { statusHandler, submissionsHandler } from './handlers/status.ts'
 import { submitHandler } from './handlers/submit.ts'
 import { JobStore } from './jobs/job-store.ts'
@@ -41,7 +42,8 @@ export default definePlugin({
     operations.scholarlyCancel,
     operations.scholarlyRun,
     operations.scholarlyDismiss,
-    operations.scholarlyInbox
+    operations.scholarlyInbox,
+    operations.scholarlyStage
   ],
   activate(ctx, { kernel, publications, database, secrets }) {
     const current = (): Settings => ctx.config as Settings
@@ -82,6 +84,15 @@ export default definePlugin({
     ctx.implement(operations.scholarlyRun, jobHandlers.runHandler(parts))
     ctx.implement(operations.scholarlyDismiss, jobHandlers.dismissHandler(parts))
     ctx.implement(operations.scholarlyInbox, jobHandlers.inboxHandler(parts))
+    ctx.implement(
+      operations.scholarlyStage,
+      stageHandler({
+        publications,
+        settings: current,
+        projectRoot: ctx.projectRoot,
+        dataDirectory: () => ctx.dataDirectory()
+      })
+    )
     if (queue === null) return
     ctx.effect('running submissions', () => queue.runner.settle())
     const { worker_interval_seconds } = current()

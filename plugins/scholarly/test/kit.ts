@@ -101,7 +101,13 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
     }
   })
   const kernel = await testKernel(
-    [...(databaseFile === null ? [] : [database as Plugin]), publication as Plugin, ...plugins, plugin as Plugin, probe],
+    [
+      ...(databaseFile === null ? [] : [database as Plugin]),
+      publication as Plugin,
+      ...plugins,
+      plugin as Plugin,
+      probe
+    ],
     {
       settings: {
         ...(databaseFile === null ? {} : { database: { path: databaseFile } }),
@@ -137,7 +143,11 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
         await publicationRecords.approve(publication_id, content_sha3_256, { name, role: 'human' })
     },
     submit: input =>
-      kernel.callById('scholarly.submit', { publication_id: 'paper-1', submit: true, ...input }) as Promise<SubmitAnswer>,
+      kernel.callById('scholarly.submit', {
+        publication_id: 'paper-1',
+        submit: true,
+        ...input
+      }) as Promise<SubmitAnswer>,
     tick: async () => ((await kernel.callById('scholarly.run', {})) as { jobs: JobFields[] }).jobs,
     jobs: async () =>
       ((await kernel.callById('scholarly.jobs', { limit: 1_000 })) as { jobs: JobFields[] }).jobs.toReversed(),

@@ -22,7 +22,10 @@ t.test('the echo ledger has an alias, and another id', async t => {
   const world = await openWorld(t)
   const manifest = await world.prepare()
   const answer = await world.submit({ adapter: 'echo' })
-  t.match(answer, { adapter: 'echo_ledger', job: { external_submission_id: `echo-${manifest.content_sha3_256.slice(0, 16)}` } })
+  t.match(answer, {
+    adapter: 'echo_ledger',
+    job: { external_submission_id: `echo-${manifest.content_sha3_256.slice(0, 16)}` }
+  })
   t.equal((await world.publications.get('paper-1')).state, 'recorded')
   t.match(await world.kernel.callById('scholarly.status', { publication_id: 'paper-1' }), {
     submissions: [{ status: 'echo_synthetic' }]
