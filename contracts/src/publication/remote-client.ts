@@ -121,8 +121,11 @@ export class RemoteClient {
     const hash = createHash('sha3-256').update(`${method} ${url.origin}${url.pathname}\n`)
     const watchdog = new AbortController()
     let timer: NodeJS.Timeout | undefined
+    let isOver = false
     const feed = (): void => {
       clearTimeout(timer)
+      // A body may be read on after its request failed.
+      if (isOver) return
       timer = setTimeout(() => watchdog.abort(new DOMException('no data', 'TimeoutError')), silenceMs)
     }
     const abort = (): void => watchdog.abort(signal.reason)
@@ -147,7 +150,8 @@ export class RemoteClient {
           ...(isFile(body) ? { 'content-length': String(lengthOf(body)) } : {}),
           ...headers
         },
-        redirect: 'manual',
+        // With another value `fetch` keeps the whole body in memory, to send it again.
+        redirect: isFile(body) ? 'error' : 'manual',
         signal: watchdog.signal,
         ...(sent === undefined ? {} : { body: sent as unknown as string, duplex: 'half' })
       })
@@ -163,9 +167,11 @@ export class RemoteClient {
         throw failure
       }
       signal.throwIfAborted()
-      report(null, null, 'transient')
-      throw networkFailure(service, error, silenceMs)
+      const problem = networkFailure(service, error, silenceMs)
+      report(null, null, problem.failureClass)
+      throw problem
     } finally {
+      isOver = true
       clearTimeout(timer)
       signal.removeEventListener('abort', abort)
     }
@@ -281,6 +287,11 @@ function failureOf(service: string, { status, headers }: Response, accept: reado
 
 function networkFailure(service: string, error: unknown, silenceMs: number): RemoteFailure {
   const { name, cause } = error as { name?: string; cause?: NodeJS.ErrnoException }
+  if (cause?.message === 'unexpected redirect')
+    return new RemoteFailure(`${service}: the server answered with a redirect; check the base address`, {
+      failureClass: 'config',
+      code: 'redirect'
+    })
   const reason =
     name === 'TimeoutError'
       ? `no data for ${silenceMs} ms`
