@@ -1,6 +1,8 @@
 import {
   databaseStore,
   declaredSecretResolver,
+  declaredSecrets,
+  kernelAdmin,
   kernelPort,
   type NewsChannel,
   newsChannels,
@@ -8,6 +10,9 @@ import {
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { builtInChannels } from './channels/built-in.ts'
+import type { ChannelParts } from './channels/parts.ts'
+import { DECLARED_CREDENTIALS } from './credentials/declared.ts'
+import { rssChannel } from './feed/rss-channel.ts'
 import {
   type Dependencies,
   previewHandler,
@@ -38,19 +43,22 @@ export default definePlugin({
   summary: 'Publishes news to a feed and to channels',
   config: settings,
   requires: { kernel: kernelPort, publications },
-  optional: { database: databaseStore, secrets: ref(declaredSecretResolver) },
+  optional: { database: databaseStore, secrets: ref(declaredSecretResolver), admin: kernelAdmin },
   points: [newsChannels],
   operations,
-  activate(ctx, { kernel, publications, database, secrets }) {
+  activate(ctx, { kernel, publications, database, secrets, admin }) {
     const current = (): Settings => ctx.config as Settings
     parseFloors(current().channel_worthiness_floors)
-    const own = builtInChannels({
+    const parts: ChannelParts = {
       settings: current,
       projectRoot: ctx.projectRoot,
       log: ctx.log,
-      secrets: () => secrets?.available
-    })
+      secrets: () => secrets?.available,
+      admin: () => admin
+    }
+    const own = [rssChannel(parts), ...builtInChannels(parts)]
     for (const channel of own) ctx.contribute(newsChannels, channel, `channel ${channel.name}`)
+    for (const each of DECLARED_CREDENTIALS) ctx.contribute(declaredSecrets, each)
     let channels: readonly NewsChannel[] = own
     ctx.follow(newsChannels, items => {
       channels = items

@@ -31,8 +31,15 @@ export function answerIncomplete(service: string, missing: string): RemoteFailur
   })
 }
 
-/** Returns a name that a service uses for an error as part of a code: lower case, at most 60 characters. */
+/**
+ * Returns the name of an error that a service reports as part of a code, in lower case. Other texts than names become
+ * `other`: a service could repeat a credential there.
+ */
 export function codeOf(prefix: string, name: string): string {
-  const text = name.toLowerCase().replace(/[^a-z0-9]+/g, '_')
-  return `${prefix}_${text.slice(0, 60)}`
+  return `${prefix}_${/^[A-Za-z_]{2,60}$/.test(name) ? name.toLowerCase() : 'other'}`
+}
+
+/** Returns an address below the base address of a service. */
+export function addressOf(base: string, path: string): string {
+  return `${base.replace(/\/+$/, '')}${path}`
 }
