@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseXml, type XmlElement } from '@rgrove/parse-xml'
 import fc from 'fast-check'
 import { test } from 'tap'
@@ -140,4 +142,25 @@ test('HTML of a text contains no scripts, raw HTML and relative addresses', asyn
   t.match(html, /<strong>bold<\/strong>/)
   t.match(html, /<td>b<\/td>/)
   t.equal(htmlOf('a'.repeat(300_000), 'https://a.example/'), null)
+})
+
+/** The feed that `tools/validate-feed.rb` validated; its output is in `fixtures/feed-validation.txt`. */
+test('the feed is the one that a validator of RSS found valid', async t => {
+  const entries = [
+    entry('release-1.0', 9, { title: 'Release 1.0: “fast” & <small> 🚀', tags: ['release', 'R&D'] }),
+    entry('umlaut', 2, {
+      title: 'Ümlaut',
+      summary: 'A ]]> b \u0001 c',
+      html: htmlOf('**b** `]]>` <script>', CHANNEL.link)
+    }),
+    entry('long', 5, { html: null, tags: [] })
+  ]
+  const feed = withEntries(emptyFeed(CHANNEL), entries, NOW)
+  const file = join(import.meta.dirname, 'fixtures', 'feed.xml')
+  if (process.env.UPDATE_FEED_FIXTURE === '1') writeFileSync(file, feed)
+  t.equal(feed, readFileSync(file, 'utf8'))
+  t.match(
+    readFileSync(join(import.meta.dirname, 'fixtures', 'feed-validation.txt'), 'utf8'),
+    /feed\.xml: valid rss 2\.0/
+  )
 })
