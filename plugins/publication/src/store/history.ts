@@ -52,6 +52,16 @@ export class History {
     )
   }
 
+  /** Returns a text that differs after each change. */
+  async position(): Promise<string> {
+    const [row] = await required(this.#tables).rows(
+      `SELECT (SELECT max(id) FROM publication_status_events) AS event,
+         (SELECT max(id) FROM publication_attempts) AS attempt,
+         (SELECT count(*) FROM publication_external_links) AS links`
+    )
+    return JSON.stringify(row)
+  }
+
   /** Returns the newest attempts first. */
   async attempts(publicationId: string, limit: number): Promise<PublicationAttempt[]> {
     const rows = await required(this.#tables).rows(
