@@ -10,7 +10,7 @@ export interface ChannelSecret {
 export interface ChannelSecretOptions {
   /** Service that it belongs to, such as `Reddit`. */
   readonly service: string
-  /** What it is, such as `client id of the application`. */
+  /** Description, such as `client id of the application`. */
   readonly what: string
   readonly material?: SecretMaterial
   /** Whether strict profiles accept it only from a backend, such as a vault. */

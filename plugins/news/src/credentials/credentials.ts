@@ -7,7 +7,7 @@ const NO_BACKENDS: ReadonlySet<string> = new Set(['env', 'auth', 'mesh_env', 'fi
 
 export interface CredentialProblem {
   readonly message: string
-  /** What to do, as one sentence. */
+  /** Next step, as one sentence. */
   readonly hint: string
 }
 

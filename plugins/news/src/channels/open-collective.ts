@@ -1,0 +1,215 @@
+import {
+  type ChannelContext,
+  type ChannelReceipt,
+  type NewsChannel,
+  type NewsPost,
+  RemoteFailure
+} from '@svc/contracts'
+import { ChannelCredentials } from '../credentials/credentials.ts'
+import { openCollectiveSecrets } from '../settings/open-collective.ts'
+import { codePoints, cutText } from '../text/index.ts'
+import { addressOf, answerIncomplete, codeOf, fieldAt, listAt, textAt } from './answer.ts'
+import { channelText } from './derived-text.ts'
+import { findEarlierPost, sendingNow } from './earlier-post.ts'
+import type { ChannelParts } from './parts.ts'
+
+const SERVICE = 'Open Collective'
+const TITLE = codePoints(255)
+/** Open Collective states no limit; a longer text belongs on the site. */
+const BODY = codePoints(10_000)
+const SETTLE_MS = 10_000
+
+interface Options {
+  readonly title?: string
+  readonly text?: string
+  readonly private?: boolean
+  readonly audience?: 'ALL' | 'COLLECTIVE_ADMINS' | 'FINANCIAL_CONTRIBUTORS' | 'NO_ONE'
+}
+
+const OPTIONS = {
+  type: 'object',
+  properties: {
+    title: { type: 'string', minLength: 1, maxLength: 255 },
+    text: { type: 'string', minLength: 1, maxLength: 10_000 },
+    private: { type: 'boolean' },
+    audience: { enum: ['ALL', 'COLLECTIVE_ADMINS', 'FINANCIAL_CONTRIBUTORS', 'NO_ONE'] }
+  },
+  additionalProperties: false
+} as const
+
+// Operations of server/graphql/schemaV2.graphql of opencollective-api.
+const CREATE = `mutation CreateUpdate($update: UpdateCreateInput!) {
+  createUpdate(update: $update) { id slug }
+}`
+const PUBLISH = `mutation PublishUpdate($id: String!, $audience: UpdateAudience) {
+  publishUpdate(id: $id, notificationAudience: $audience) { id slug publishedAt }
+}`
+const READ = `query ReadUpdate($id: String!) {
+  update(id: $id) { id slug publishedAt }
+}`
+const LIST = `query ListUpdates($slug: String!) {
+  account(slug: $slug) {
+    updates(limit: 50, orderBy: { field: CREATED_AT, direction: DESC }) { nodes { id slug html publishedAt } }
+  }
+}`
+
+type Query = (query: string, variables: Readonly<Record<string, unknown>>) => Promise<unknown>
+
+/** Creates an update of a collective, then publishes it. */
+export function openCollectiveChannel(parts: ChannelParts): NewsChannel {
+  const credentials = new ChannelCredentials(parts)
+  return {
+    name: 'open_collective',
+    summary: 'Publishes an update of a collective on Open Collective',
+    live: true,
+    options: OPTIONS,
+    retry: 'standard',
+    async problem() {
+      const problem = await credentials.problem(Object.values(openCollectiveSecrets))
+      if (problem !== null || parts.settings().open_collective_slug !== undefined) return problem
+      return {
+        message: 'SVC_NEWS_OPENCOLLECTIVE_SLUG is not set',
+        hint: 'set SVC_NEWS_OPENCOLLECTIVE_SLUG, or plugins.news.open_collective_slug'
+      }
+    },
+    async preview(post) {
+      return [channelText('title', titleOf(post), TITLE), channelText('text', textOf(post), BODY)]
+    },
+    async send(post, context) {
+      const { query, slug } = await session(parts, credentials, context)
+      const id = await createdUpdate(query, slug, post, context)
+      await context.saveCheckpoint({ ...sendingNow(context), update_id: id })
+      return publish(query, slug, id, post)
+    }
+  }
+}
+
+async function session(
+  parts: ChannelParts,
+  credentials: ChannelCredentials,
+  { http, signal }: ChannelContext
+): Promise<{ readonly query: Query; readonly slug: string }> {
+  const { open_collective_slug: slug, open_collective_api_base: base } = parts.settings()
+  if (slug === undefined)
+    throw new RemoteFailure(`${SERVICE}: no collective is configured; set SVC_NEWS_OPENCOLLECTIVE_SLUG`, {
+      failureClass: 'config',
+      code: 'collective_missing'
+    })
+  const token = await credentials.read(openCollectiveSecrets.token, signal)
+  const client = http.named(SERVICE)
+  const query: Query = async (text, variables) => {
+    const answer = await client.send({
+      method: 'POST',
+      url: addressOf(base, '/graphql/v2'),
+      headers: { 'personal-token': token, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: text, variables }),
+      repeatable: text.startsWith('query'),
+      accept: [400]
+    })
+    const body = answer.json()
+    const [error] = listAt(body, 'errors')
+    if (error !== undefined || answer.status === 400) throw refusalOf(error)
+    return fieldAt(body, 'data')
+  }
+  return { query, slug }
+}
+
+function refusalOf(error: unknown): RemoteFailure {
+  const name = textAt(error, 'extensions', 'code') ?? 'error'
+  const code = codeOf('open_collective', name)
+  if (/unauthorized|forbidden|unauthenticated/i.test(name))
+    return new RemoteFailure(`${SERVICE}: the token is not accepted (${code}); it needs the scope updates`, {
+      failureClass: 'auth',
+      code
+    })
+  if (/rate|too_many/i.test(name))
+    return new RemoteFailure(`${SERVICE}: the rate limit is reached (${code}); try again later`, {
+      failureClass: 'rate_limit',
+      code,
+      retryAfterMs: 60_000
+    })
+  // A server that fails within a mutation may have carried it out.
+  if (/internal/i.test(name))
+    return new RemoteFailure(
+      `${SERVICE}: the server failed (${code}); svc looks for the update before it sends again`,
+      {
+        failureClass: 'transient',
+        code,
+        outcomeUnknown: true
+      }
+    )
+  return new RemoteFailure(`${SERVICE}: the request is refused (${code}); check the collective and the item`, {
+    failureClass: 'fatal',
+    code
+  })
+}
+
+/** Returns the id of the update, and creates it if no earlier attempt did. */
+async function createdUpdate(query: Query, slug: string, post: NewsPost, context: ChannelContext): Promise<string> {
+  const known = textAt(context.checkpoint, 'update_id')
+  if (known !== null) return known
+  const marker = markerOf(context.attemptKey)
+  const look = () => findUpdate(query, slug, marker)
+  const earlier = await findEarlierPost(context, { service: SERVICE, settleMs: SETTLE_MS, look })
+  if (earlier !== null) return earlier.externalId
+  await context.saveCheckpoint(sendingNow(context))
+  const { private: isPrivate = false } = post.options as Options
+  const update = { title: titleOf(post), html: htmlOf(post, marker), isPrivate, account: { slug } }
+  const id = textAt(await query(CREATE, { update }), 'createUpdate', 'id')
+  if (id === null) throw answerIncomplete(SERVICE, 'id of the update')
+  return id
+}
+
+async function findUpdate(query: Query, slug: string, marker: string): Promise<ChannelReceipt | null> {
+  const updates = listAt(await query(LIST, { slug }), 'account', 'updates', 'nodes')
+  const id = textAt(
+    updates.find(each => textAt(each, 'html')?.includes(marker)),
+    'id'
+  )
+  return id === null ? null : { externalId: id }
+}
+
+/** Publishes an update that is not published yet: publishing notifies the audience. */
+async function publish(query: Query, slug: string, id: string, post: NewsPost): Promise<ChannelReceipt> {
+  let update = fieldAt(await query(READ, { id }), 'update')
+  if (update === null || update === undefined)
+    throw new RemoteFailure(`${SERVICE}: the update ${id} was removed before it was published; use svc news resolve`, {
+      failureClass: 'fatal',
+      code: 'update_removed'
+    })
+  if (textAt(update, 'publishedAt') === null) {
+    const { audience } = post.options as Options
+    update = fieldAt(await query(PUBLISH, { id, audience: audience ?? null }), 'publishUpdate')
+  }
+  const name = textAt(update, 'slug')
+  if (name === null) throw answerIncomplete(SERVICE, 'slug of the update')
+  return { externalId: id, url: `https://opencollective.com/${slug}/updates/${name}` }
+}
+
+function titleOf(post: NewsPost): string {
+  const { title } = post.options as Options
+  return cutText(title ?? post.title, { meters: [TITLE] })
+}
+
+function textOf(post: NewsPost): string {
+  const { text } = post.options as Options
+  return cutText(text ?? post.summary, { meters: [BODY] })
+}
+
+/** Fragment of the link by which an update is found again. Comments and attributes are removed by the server. */
+function markerOf(attemptKey: string): string {
+  return `#svc-${attemptKey.slice(0, 16)}`
+}
+
+function htmlOf(post: NewsPost, marker: string): string {
+  const paragraphs = textOf(post)
+    .split(/\n{2,}/)
+    .filter(each => each.trim() !== '')
+    .map(each => `<p>${escapeHtml(each.trim()).replace(/\n/g, '<br />')}</p>`)
+  const link = escapeHtml(post.link)
+  return `${paragraphs.join('')}<p><a href="${link}${marker}">${link}</a></p>`
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;')
+}

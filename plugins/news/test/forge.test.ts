@@ -1,0 +1,171 @@
+import t, { type Test } from 'tap'
+import { ATTEMPT_KEY, ChannelRun, type FailureMatch, openChannels, postWith } from './channel-run.ts'
+import { openService, type SeenRequest, type ServiceAnswer } from './service-server.ts'
+
+const TOKEN = 'ghp_known-forge-token-1'
+const MARKER = `<!-- svc:${ATTEMPT_KEY} -->`
+
+/**
+ * Speaks the REST API of GitHub as in the types of its OpenAPI description (npm @octokit/openapi-types 29: repos/
+ * create-release, repos/get-release-by-tag, issues/create, issues/create-comment, issues/list-for-repo), which Forgejo
+ * and Gitea share (npm gitea-js 1.23: CreateReleaseOption, CreateIssueOption, CreateIssueCommentOption).
+ */
+async function openForge(t: Test, { paged = true } = {}) {
+  const releases: Record<string, unknown>[] = []
+  const issues: Record<string, unknown>[] = []
+  const comments: Record<string, unknown>[] = []
+  const service = await openService(t, request => {
+    if (request.headers.authorization !== `token ${TOKEN}`) return { status: 401, body: { message: 'Bad credentials' } }
+    const path = request.path.replace('/repos/acme/tool', '')
+    if (path === request.path) return undefined
+    if (request.method === 'POST') return create(path, request)
+    const tag = /^\/releases\/tags\/(.+)$/.exec(path)?.[1]
+    if (tag !== undefined) {
+      const found = releases.find(each => each.tag_name === decodeURIComponent(tag))
+      return found === undefined ? undefined : { body: found }
+    }
+    if (path === '/issues' && request.query.get('state') === 'all') return list(issues, request)
+    if (path === '/issues/7/comments') return list(comments, request)
+    return undefined
+  })
+  const list = (entries: readonly unknown[], { query }: SeenRequest): ServiceAnswer => {
+    if (Number.isNaN(Date.parse(query.get('since') ?? ''))) return { status: 422 }
+    const size = Number(query.get('per_page'))
+    const start = (Number(query.get('page')) - 1) * size
+    return { body: paged ? entries.slice(start, start + size) : entries }
+  }
+  const create = (path: string, request: SeenRequest): ServiceAnswer => {
+    const body = request.json()
+    const target =
+      path === '/releases' ? releases : path === '/issues' ? issues : path === '/issues/7/comments' ? comments : null
+    if (target === null) return { status: 404 }
+    const required = target === releases ? 'tag_name' : target === issues ? 'title' : 'body'
+    if (typeof body[required] !== 'string') return { status: 422, body: { message: 'Validation Failed' } }
+    if (target === releases && releases.some(each => each.tag_name === body.tag_name))
+      return { status: 422, body: { message: 'Validation Failed', errors: [{ code: 'already_exists' }] } }
+    const entry = { ...body, id: 100 + target.length, html_url: `https://github.com/acme/tool${path}/${target.length}` }
+    target.push(entry)
+    return { status: 201, body: entry }
+  }
+  const { channel } = await openChannels(t, { settings: { forge_token: TOKEN, forge_api_base: service.url } })
+  return { service, releases, issues, comments, forge: channel('github') }
+}
+
+const REPOSITORY = { repository: 'acme/tool' }
+const RELEASE = postWith({ ...REPOSITORY, target: 'release', tag: 'v2.0.0' })
+const ISSUE = postWith({ ...REPOSITORY, target: 'issue' })
+const COMMENT = postWith({ ...REPOSITORY, target: 'comment', issue: 7 })
+
+t.test('forge creates releases, issues and comments with the documented bodies', async t => {
+  const { releases, issues, comments, forge } = await openForge(t)
+  t.equal(forge.name, 'forge')
+  t.match(await new ChannelRun().attempt(forge, RELEASE), {
+    externalId: '100',
+    url: 'https://github.com/acme/tool/releases/0'
+  })
+  await new ChannelRun().attempt(forge, ISSUE)
+  await new ChannelRun().attempt(forge, COMMENT)
+  const summary = 'Version 2 checks 1,000 files in 0.3 s.\n\nhttps://example.org/news/release-2.html'
+  t.match(releases, [
+    {
+      tag_name: 'v2.0.0',
+      name: 'svc 2 is released',
+      body: `Version 2 checks **1,000 files** in 0.3 s.\n\nRead the notes.\n\nhttps://example.org/news/release-2.html\n\n${MARKER}`,
+      draft: false,
+      prerelease: false
+    }
+  ])
+  t.match(issues, [{ title: 'svc 2 is released', body: `${summary}\n\n${MARKER}` }])
+  t.match(comments, [{ body: `${summary}\n\n${MARKER}` }])
+})
+
+t.test('forge can begin a discussion with a release', async t => {
+  const { releases, forge } = await openForge(t)
+  const options = {
+    ...REPOSITORY,
+    target: 'release',
+    tag: 'v3',
+    prerelease: true,
+    discussion_category: 'Announcements'
+  }
+  await new ChannelRun().attempt(forge, postWith(options))
+  t.match(releases, [{ discussion_category_name: 'Announcements', prerelease: true }])
+})
+
+for (const [kind, post, path] of [
+  ['release', RELEASE, '/repos/acme/tool/releases'],
+  ['issue', ISSUE, '/repos/acme/tool/issues'],
+  ['comment', COMMENT, '/repos/acme/tool/issues/7/comments']
+] as const) {
+  t.test(`forge creates a ${kind} once when an answer is lost`, async t => {
+    const { service, releases, issues, comments, forge } = await openForge(t)
+    service.fail('POST', path, 'cut-after')
+    const run = new ChannelRun()
+    await t.rejects(run.attempt(forge, post), { code: 'network', outcomeUnknown: true })
+    t.match(await run.attempt(forge, post), { externalId: '100' })
+    t.equal(releases.length + issues.length + comments.length, 1)
+    t.equal(service.requests('POST', path).length, 1)
+  })
+}
+
+t.test('forge looks through pages, and stops where a forge has none', async t => {
+  for (const paged of [true, false]) {
+    const { service, comments, forge } = await openForge(t, { paged })
+    for (let id = 0; id < 60; id++) comments.push({ id, body: 'another comment' })
+    service.fail('POST', '/repos/acme/tool/issues/7/comments', 'cut-after')
+    const run = new ChannelRun()
+    await t.rejects(run.attempt(forge, COMMENT), { code: 'network' })
+    t.match(await run.attempt(forge, COMMENT), { externalId: '160' })
+    t.equal(comments.length, 61)
+  }
+})
+
+t.test('forge does not touch a release that others created', async t => {
+  const { service, releases, forge } = await openForge(t)
+  releases.push({ id: 1, tag_name: 'v2.0.0', body: 'by hand' })
+  await t.rejects(new ChannelRun().attempt(forge, RELEASE), { code: 'release_exists', failureClass: 'fatal' })
+  t.equal(service.requests('POST', '/repos/acme/tool/releases').length, 0)
+})
+
+t.test('forge maps answers of the API to classes; 403 may be a rate limit', async t => {
+  const { service, issues, forge } = await openForge(t)
+  const reset = String(Math.ceil(Date.now() / 1_000) + 600)
+  const cases: [ServiceAnswer, FailureMatch][] = [
+    [{ status: 401 }, { code: 'http_401', failureClass: 'auth' }],
+    [{ status: 403 }, { code: 'http_403', failureClass: 'auth' }],
+    [
+      { status: 403, headers: { 'retry-after': '60' } },
+      { code: 'forge_rate_limit', failureClass: 'rate_limit', retryAfterMs: 60_000 }
+    ],
+    [
+      { status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset } },
+      { code: 'forge_rate_limit', failureClass: 'rate_limit' }
+    ],
+    [{ status: 404 }, { code: 'http_404', failureClass: 'fatal' }],
+    [{ status: 409 }, { code: 'http_409', failureClass: 'fatal' }],
+    [{ status: 422 }, { code: 'http_422', failureClass: 'fatal' }],
+    [
+      { status: 429, headers: { 'retry-after': '90' } },
+      { code: 'http_429', failureClass: 'rate_limit', retryAfterMs: 90_000 }
+    ],
+    [{ status: 502 }, { code: 'http_502', failureClass: 'transient', outcomeUnknown: true }],
+    [
+      { status: 201, body: {} },
+      { code: 'answer_invalid', failureClass: 'transient', outcomeUnknown: true }
+    ]
+  ]
+  for (const [answer, failure] of cases) {
+    service.fail('POST', '/repos/acme/tool/issues', answer)
+    await t.rejects(new ChannelRun().attempt(forge, ISSUE), failure, JSON.stringify(answer))
+  }
+  t.equal(issues.length, 0)
+})
+
+t.test('forge leaves the outcome to a person where the list cannot be read', async t => {
+  const { service, forge } = await openForge(t)
+  service.fail('POST', '/repos/acme/tool/issues', 'cut-after')
+  service.fail('GET', '/repos/acme/tool/issues', { status: 404 })
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(forge, ISSUE), { code: 'network' })
+  await t.rejects(run.attempt(forge, ISSUE), { code: 'outcome_unknown', failureClass: 'fatal' })
+})

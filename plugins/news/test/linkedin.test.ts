@@ -1,0 +1,157 @@
+import t, { type Test } from 'tap'
+import { ChannelRun, type FailureMatch, openChannels, postWith } from './channel-run.ts'
+import { openService, type SeenRequest, type ServiceAnswer } from './service-server.ts'
+
+const TOKEN = 'linkedin-access-token-1'
+const AUTHOR = 'urn:li:organization:5515715'
+
+/**
+ * Speaks the Posts API of LinkedIn as documented at
+ * https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api (create, finder by author) and
+ * …/shares/little-text-format. The duplicate answer is the one of the production API: 422, DUPLICATE_POST.
+ */
+async function openLinkedIn(t: Test) {
+  const posts: Record<string, unknown>[] = []
+  const service = await openService(t, request => {
+    if (request.headers.authorization !== `Bearer ${TOKEN}`)
+      return { status: 401, body: { status: 401, serviceErrorCode: 65_600, code: 'INVALID_ACCESS_TOKEN' } }
+    if (!/^\d{6}$/.test(request.headers['linkedin-version'] ?? ''))
+      return { status: 400, body: { status: 400, code: 'VERSION_MISSING' } }
+    if (request.headers['x-restli-protocol-version'] !== '2.0.0') return { status: 400 }
+    if (request.path !== '/rest/posts') return undefined
+    return request.method === 'POST' ? create(request) : find(request)
+  })
+  const create = (request: SeenRequest): ServiceAnswer => {
+    const body = request.json()
+    if (request.headers['content-type'] !== 'application/json') return { status: 415 }
+    for (const field of ['author', 'commentary', 'visibility', 'distribution', 'lifecycleState'])
+      if (body[field] === undefined) return { status: 422, body: { status: 422, code: 'MISSING_FIELD' } }
+    const same = posts.find(each => each.commentary === body.commentary)
+    if (same !== undefined)
+      return {
+        status: 422,
+        body: { status: 422, code: 'DUPLICATE_POST', message: `Content is a duplicate of ${same.id}` }
+      }
+    const id = `urn:li:share:${7_000_000_000_000 + posts.length}`
+    posts.push({ ...body, id, createdAt: Date.now() })
+    return { status: 201, headers: { 'x-restli-id': id } }
+  }
+  const find = (request: SeenRequest): ServiceAnswer => {
+    if (request.headers['x-restli-method'] !== 'FINDER' || request.query.get('q') !== 'author') return { status: 400 }
+    const author = request.query.get('author')
+    return { body: { elements: posts.filter(each => each.author === author), paging: { start: 0, count: 50 } } }
+  }
+  const { channel } = await openChannels(t, {
+    settings: { linkedin_access_token: TOKEN, linkedin_author_urn: AUTHOR, linkedin_api_base: service.url }
+  })
+  return { service, posts, linkedin: channel('linkedin') }
+}
+
+const CREATE = ['POST', '/rest/posts'] as const
+
+t.test('linkedin sends the documented body, and escapes all reserved characters but those of hashtags', async t => {
+  const { service, linkedin } = await openLinkedIn(t)
+  const post = postWith(
+    { hashtags: ['TypeScript', 'Übung'] },
+    { summary: 'A (small) #step_forward for @all {really} | *now* <1>~' }
+  )
+  const receipt = await new ChannelRun().attempt(linkedin, post)
+  t.same(receipt, {
+    externalId: 'urn:li:share:7000000000000',
+    url: 'https://www.linkedin.com/feed/update/urn:li:share:7000000000000/'
+  })
+  t.same(service.requests(...CREATE)[0]?.json(), {
+    author: AUTHOR,
+    commentary:
+      'A \\(small\\) \\#step\\_forward for \\@all \\{really\\} \\| \\*now\\* \\<1\\>\\~\n\n' +
+      'https://example.org/news/release-2.html\n\n{hashtag|\\#|TypeScript} {hashtag|\\#|Übung}',
+    visibility: 'PUBLIC',
+    distribution: { feedDistribution: 'MAIN_FEED', targetEntities: [], thirdPartyDistributionChannels: [] },
+    content: { article: { source: 'https://example.org/news/release-2.html', title: 'svc 2 is released' } },
+    lifecycleState: 'PUBLISHED',
+    isReshareDisabledByAuthor: false
+  })
+  const [text] = await linkedin.preview(post)
+  t.match(text, { limit: 3_000, text: /\(small\).*#TypeScript #Übung$/s })
+})
+
+t.test('linkedin takes a duplicate for the post that an earlier attempt sent', async t => {
+  const { posts, linkedin } = await openLinkedIn(t)
+  await new ChannelRun().attempt(linkedin, postWith({}))
+  t.match(await new ChannelRun().attempt(linkedin, postWith({})), { externalId: 'urn:li:share:7000000000000' })
+  t.equal(posts.length, 1)
+})
+
+t.test('linkedin finds the post of an attempt whose answer was lost, and sends it once', async t => {
+  const { service, posts, linkedin } = await openLinkedIn(t)
+  service.fail(...CREATE, 'cut-after')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(linkedin, postWith({})), { code: 'network', outcomeUnknown: true })
+  t.match(await run.attempt(linkedin, postWith({})), { externalId: 'urn:li:share:7000000000000' })
+  t.equal(posts.length, 1)
+  t.equal(service.requests(...CREATE).length, 1)
+})
+
+t.test('linkedin leaves the outcome to a person where the token may not read posts', async t => {
+  const { service, linkedin } = await openLinkedIn(t)
+  service.fail(...CREATE, 'cut-after')
+  service.fail('GET', '/rest/posts', { status: 403, body: { code: 'ACCESS_DENIED' } })
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(linkedin, postWith({})), { code: 'network', outcomeUnknown: true })
+  await t.rejects(run.attempt(linkedin, postWith({})), { code: 'outcome_unknown', failureClass: 'fatal' })
+  t.equal(service.requests(...CREATE).length, 1)
+})
+
+t.test('linkedin sends a post again only after a lost request had time to appear', async t => {
+  const { service, posts, linkedin } = await openLinkedIn(t)
+  service.fail(...CREATE, 'cut-before')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(linkedin, postWith({})), { code: 'network' })
+  await t.rejects(run.attempt(linkedin, postWith({})), { code: 'outcome_pending' })
+  run.later()
+  await run.attempt(linkedin, postWith({}))
+  t.equal(posts.length, 1)
+})
+
+t.test('linkedin maps answers of the API to classes', async t => {
+  const { service, posts, linkedin } = await openLinkedIn(t)
+  const cases: [ServiceAnswer, FailureMatch][] = [
+    [{ status: 401 }, { code: 'http_401', failureClass: 'auth' }],
+    [{ status: 403 }, { code: 'http_403', failureClass: 'auth' }],
+    [{ status: 404 }, { code: 'http_404', failureClass: 'fatal' }],
+    [
+      { status: 409, body: { code: 'CONFLICT' } },
+      { code: 'linkedin_conflict', failureClass: 'fatal' }
+    ],
+    [
+      { status: 422, body: { code: 'INVALID_URN' } },
+      { code: 'linkedin_invalid_urn', failureClass: 'fatal' }
+    ],
+    [
+      { status: 422, body: '<html>' },
+      { code: 'http_422', failureClass: 'fatal' }
+    ],
+    [
+      { status: 429, headers: { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() } },
+      { code: 'http_429', failureClass: 'rate_limit' }
+    ],
+    [{ status: 500 }, { code: 'http_500', failureClass: 'transient', outcomeUnknown: true }],
+    [{ status: 201 }, { code: 'answer_invalid', failureClass: 'transient', outcomeUnknown: true }]
+  ]
+  for (const [answer, failure] of cases) {
+    service.fail(...CREATE, answer)
+    await t.rejects(new ChannelRun().attempt(linkedin, postWith({})), failure, JSON.stringify(answer))
+  }
+  t.equal(posts.length, 0)
+})
+
+t.test('linkedin needs a token and an author', async t => {
+  const without = await openChannels(t, { settings: {} })
+  t.match(await without.channel('linkedin').problem(), { message: /SVC_SOCIAL_LINKEDIN_ACCESS_TOKEN is not set/ })
+  const half = await openChannels(t, { settings: { linkedin_access_token: TOKEN } })
+  t.match(await half.channel('linkedin').problem(), { message: /SVC_SOCIAL_LINKEDIN_AUTHOR_URN is not set/ })
+  await t.rejects(new ChannelRun().attempt(half.channel('linkedin'), postWith({})), {
+    code: 'author_missing',
+    failureClass: 'config'
+  })
+})

@@ -1,0 +1,199 @@
+import t, { type Test } from 'tap'
+import { ChannelRun, type FailureMatch, openChannels, postWith } from './channel-run.ts'
+import { openService, type SeenRequest, type ServiceAnswer } from './service-server.ts'
+
+const CREDENTIALS = {
+  reddit_client_id: 'client-1',
+  reddit_client_secret: 'secret-of-client-1',
+  reddit_refresh_token: 'refresh-1',
+  reddit_user_agent: 'linux:org.example.news:v1 (by /u/ada)'
+}
+
+/**
+ * Speaks the parts of the Reddit API that the channel uses: https://www.reddit.com/dev/api (submit, me, listings), and
+ * the forms that PRAW 8 and prawcore 4 (PyPI) send and read.
+ */
+async function openReddit(t: Test) {
+  const posts: Record<string, unknown>[] = []
+  const tokens = new Set<string>()
+  const service = await openService(t, request => {
+    if (request.path === '/api/v1/access_token') return logIn(request)
+    if (!tokens.has(request.headers.authorization?.replace('Bearer ', '') ?? '')) return { status: 401 }
+    if (request.headers['user-agent'] !== CREDENTIALS.reddit_user_agent) return { status: 429 }
+    if (request.path === '/api/v1/me') return { body: { name: 'ada' } }
+    if (request.path === '/user/ada/submitted') return { body: { kind: 'Listing', data: { children: posts } } }
+    if (request.path === '/api/submit' && request.method === 'POST') return submit(request)
+    return undefined
+  })
+  const logIn = (request: SeenRequest): ServiceAnswer => {
+    const basic = Buffer.from(`${CREDENTIALS.reddit_client_id}:${CREDENTIALS.reddit_client_secret}`).toString('base64')
+    if (request.headers.authorization !== `Basic ${basic}`) return { status: 401, body: { error: 401 } }
+    const form = request.form()
+    if (form.get('grant_type') !== 'refresh_token' || form.get('refresh_token') !== CREDENTIALS.reddit_refresh_token)
+      return { status: 400, body: { message: 'Bad Request', error: 400 } }
+    const token = `access-${tokens.size + 1}`
+    tokens.add(token)
+    return { body: { access_token: token, token_type: 'bearer', expires_in: 86_400, scope: 'identity submit history' } }
+  }
+  const submit = (request: SeenRequest): ServiceAnswer => {
+    const form = request.form()
+    if (form.get('api_type') !== 'json' || (form.get('title') ?? '') === '') return { status: 400 }
+    const id = `t3_p${posts.length + 1}`
+    const permalink = `/r/${form.get('sr')}/comments/p${posts.length + 1}/x/`
+    const data = {
+      name: id,
+      subreddit: form.get('sr'),
+      title: form.get('title'),
+      created_utc: Date.now() / 1_000,
+      permalink
+    }
+    posts.push({ kind: 't3', data: { ...data, url: form.get('url') ?? '', selftext: form.get('text') ?? '' } })
+    const answer = { id: id.slice(3), name: id, url: `https://www.reddit.com${permalink}` }
+    return { body: { json: { errors: [], data: answer } } }
+  }
+  const { kernel, channel } = await openChannels(t, {
+    settings: { ...CREDENTIALS, reddit_login_base: service.url, reddit_api_base: service.url }
+  })
+  return { service, posts, tokens, kernel, reddit: channel('reddit') }
+}
+
+const POST = postWith({ subreddit: 'r/programming' })
+const SUBMIT = ['POST', '/api/submit'] as const
+
+t.test('reddit sends a text post with the documented form, and reuses its login', async t => {
+  const { service, reddit } = await openReddit(t)
+  t.equal(await reddit.problem(), null)
+  const receipt = await new ChannelRun().attempt(reddit, POST)
+  t.same(receipt, { externalId: 't3_p1', url: 'https://www.reddit.com/r/programming/comments/p1/x/' })
+  const link = await new ChannelRun().attempt(reddit, postWith({ subreddit: 'rust', kind: 'link', nsfw: false }))
+  t.equal(link.externalId, 't3_p2')
+  const forms = service.requests(...SUBMIT).map(each => Object.fromEntries(each.form()))
+  t.same(forms, [
+    {
+      api_type: 'json',
+      kind: 'self',
+      sr: 'programming',
+      title: 'svc 2 is released',
+      text: 'Version 2 checks 1,000 files in 0.3 s.\n\nhttps://example.org/news/release-2.html',
+      resubmit: 'false',
+      sendreplies: 'true',
+      nsfw: 'false',
+      spoiler: 'false'
+    },
+    {
+      api_type: 'json',
+      kind: 'link',
+      sr: 'rust',
+      title: 'svc 2 is released',
+      url: 'https://example.org/news/release-2.html',
+      resubmit: 'false',
+      sendreplies: 'true',
+      nsfw: 'false',
+      spoiler: 'false'
+    }
+  ])
+  t.equal(service.requests('POST', '/api/v1/access_token').length, 1)
+})
+
+t.test('reddit looks for the post after an answer was lost, and sends it once', async t => {
+  const { service, posts, reddit } = await openReddit(t)
+  service.fail(...SUBMIT, 'cut-after')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(reddit, POST), { code: 'network', failureClass: 'transient', outcomeUnknown: true })
+  t.match(await run.attempt(reddit, POST), { externalId: 't3_p1' })
+  t.equal(posts.length, 1)
+  t.equal(service.requests(...SUBMIT).length, 1)
+})
+
+t.test('reddit waits for its lists before it sends a post again whose request was lost', async t => {
+  const { service, posts, reddit } = await openReddit(t)
+  service.fail(...SUBMIT, 'cut-before')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(reddit, POST), { code: 'network' })
+  await t.rejects(run.attempt(reddit, POST), { code: 'outcome_pending', failureClass: 'transient' })
+  run.later()
+  await run.attempt(reddit, POST)
+  t.equal(posts.length, 1)
+})
+
+t.test('reddit gives the outcome to a person where the account may not read its posts', async t => {
+  const { service, reddit } = await openReddit(t)
+  service.fail(...SUBMIT, 'cut-after')
+  service.fail('GET', '/user/ada/submitted', { status: 403 })
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(reddit, POST), { code: 'network', outcomeUnknown: true })
+  await t.rejects(run.attempt(reddit, POST), { code: 'outcome_unknown', failureClass: 'fatal' })
+  t.equal(service.requests(...SUBMIT).length, 1)
+})
+
+t.test('reddit maps errors of the API to classes', async t => {
+  const { service, posts, reddit } = await openReddit(t)
+  const refused = (...error: string[]): ServiceAnswer => ({ body: { json: { errors: [error] } } })
+  const cases: [ServiceAnswer, FailureMatch][] = [
+    [
+      refused('RATELIMIT', 'Looks like you have been doing that a lot. Take a break for 9 minutes.', 'ratelimit'),
+      { failureClass: 'rate_limit', code: 'reddit_ratelimit', retryAfterMs: 540_000, retryable: true }
+    ],
+    [
+      { body: { json: { ratelimit: 512.2, errors: [['RATELIMIT', 'wait', 'ratelimit']] } } },
+      { code: 'reddit_ratelimit', failureClass: 'rate_limit', retryAfterMs: 513_000 }
+    ],
+    [
+      refused('SUBREDDIT_NOEXIST', "that subreddit doesn't exist", 'sr'),
+      { failureClass: 'fatal', code: 'reddit_subreddit_noexist' }
+    ],
+    [refused('SUBREDDIT_NOTALLOWED', 'no', 'sr'), { code: 'reddit_subreddit_notallowed', failureClass: 'auth' }],
+    [refused('ALREADY_SUB', 'that link has already been submitted', 'url'), { code: 'reddit_already_sub' }],
+    [{ body: '<html>' }, { failureClass: 'fatal', code: 'answer_invalid', outcomeUnknown: true }],
+    [{ body: { json: { errors: [] } } }, { code: 'answer_invalid', failureClass: 'transient', outcomeUnknown: true }],
+    [{ status: 403 }, { failureClass: 'auth', code: 'http_403' }],
+    [{ status: 404 }, { failureClass: 'fatal', code: 'http_404' }],
+    [{ status: 409 }, { failureClass: 'fatal', code: 'http_409' }],
+    [{ status: 422 }, { failureClass: 'fatal', code: 'http_422' }],
+    [
+      { status: 429, headers: { 'retry-after': '120' } },
+      { code: 'http_429', failureClass: 'rate_limit', retryAfterMs: 120_000 }
+    ],
+    [{ status: 503 }, { code: 'http_503', failureClass: 'transient', outcomeUnknown: true }]
+  ]
+  for (const [answer, failure] of cases) {
+    service.fail(...SUBMIT, answer)
+    await t.rejects(new ChannelRun().attempt(reddit, POST), failure, JSON.stringify(answer))
+  }
+  t.equal(posts.length, 0)
+})
+
+t.test('reddit renews a token that the server no longer accepts, and reports a refused refresh token', async t => {
+  const { service, tokens, posts, reddit } = await openReddit(t)
+  await new ChannelRun().attempt(reddit, POST)
+  tokens.delete('access-1')
+  tokens.add('placeholder')
+  await new ChannelRun().attempt(reddit, postWith({ subreddit: 'other' }))
+  t.equal(posts.length, 2)
+  t.equal(service.requests('POST', '/api/v1/access_token').length, 2)
+  tokens.clear()
+  service.fail('POST', '/api/v1/access_token', { status: 400, body: { error: 400 } })
+  await t.rejects(new ChannelRun().attempt(reddit, POST), { failureClass: 'auth', code: 'oauth_refused' })
+})
+
+t.test('reddit reports a silent server as an unknown outcome', async t => {
+  const { service, reddit } = await openReddit(t)
+  service.fail(...SUBMIT, 'silent')
+  await t.rejects(new ChannelRun().attempt(reddit, POST, { silenceMs: 300 }), { code: 'timeout', outcomeUnknown: true })
+})
+
+t.test('reddit previews what it sends: titles of 300, derived texts of the setting, Markdown escaped', async t => {
+  const { reddit } = await openReddit(t)
+  const long = postWith(
+    { subreddit: 'x1' },
+    { title: 'A long title '.repeat(40), summary: 'a *bold* `claim` '.repeat(100) }
+  )
+  const [title, text] = await reddit.preview(long)
+  t.match(title, { label: 'title', limit: 300, unit: 'characters' })
+  t.ok((title?.length ?? 0) <= 300 && title?.text.endsWith('...'))
+  t.match(text?.text, /^a \\\*bold\\\* \\`claim\\` /)
+  t.ok(text?.text.endsWith('\n\nhttps://example.org/news/release-2.html'))
+  t.ok([...(text?.text.replace(/\\/g, '') ?? '')].length <= 700)
+  const own = postWith({ subreddit: 'x1', text: 'Own *text*' })
+  t.match(await reddit.preview(own), [{}, { text: 'Own *text*', limit: 40_000 }])
+})
