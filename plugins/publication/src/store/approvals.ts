@@ -37,17 +37,20 @@ export class Approvals {
 
   /**
    * Returns approvals that count: those of the digest, if it is that of the current content. Approvals of former
-   * contents do not exist, since new content deletes them.
+   * contents do not exist, since new content deletes them. Reads in a write transaction: it fails if the file of the
+   * database was removed or cannot be written, so that nothing is sent that could not be recorded.
    */
-  async counted(publicationId: string, digest: string): Promise<readonly PublicationApproval[]> {
-    const rows = await required(this.#tables).rows(
-      `SELECT a.publication_id, a.content_sha3_256, a.approver, a.approver_role, a.approved_at_ms
-       FROM publication_approvals AS a JOIN publication_manifests AS m
-         ON m.publication_id = a.publication_id AND m.content_sha3_256 = a.content_sha3_256
-       WHERE a.publication_id = ? AND a.content_sha3_256 = ? ORDER BY a.approved_at_ms, a.approver`,
-      [publicationId, digest]
-    )
-    return rows.map(approvalOf)
+  counted(publicationId: string, digest: string): Promise<readonly PublicationApproval[]> {
+    return required(this.#tables).write(async tx => {
+      const rows = await tx.rows(
+        `SELECT a.publication_id, a.content_sha3_256, a.approver, a.approver_role, a.approved_at_ms
+         FROM publication_approvals AS a JOIN publication_manifests AS m
+           ON m.publication_id = a.publication_id AND m.content_sha3_256 = a.content_sha3_256
+         WHERE a.publication_id = ? AND a.content_sha3_256 = ? ORDER BY a.approved_at_ms, a.approver`,
+        [publicationId, digest]
+      )
+      return rows.map(approvalOf)
+    })
   }
 
   /** Approves a digest. Throws `PUB_UNKNOWN`, and `PUB_DIGEST_CHANGED` if the content has another digest. */
