@@ -1,49 +1,71 @@
-import { databaseStore, rewardEvents } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
-import type { Dependencies } from './dependencies.ts'
-import { REWARD_TOPIC } from './dependencies.ts'
+import { databaseStore, kernelAdmin, rewardEvents } from '@svc/contracts'
+import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
+import { contributeConsole } from './console.ts'
+import { type Dependencies, REWARD_TOPIC } from './dependencies.ts'
 import { switchedOffBy } from './gate.ts'
-import { implementOperations, operations } from './operations/index.ts'
+import { implementOperations, operations } from './operations/implement.ts'
 import { Engine } from './pipeline/engine.ts'
 import type { SessionCounts } from './pipeline/occurrences.ts'
 import { programCheck } from './program-check.ts'
 import { type Settings, settings } from './settings.ts'
 import { RewardStore } from './store/reward-store.ts'
 
+/** State of the process, which outlives a reload of the plugin. */
+interface Session {
+  readonly counts: SessionCounts
+  /** Whether the stored configuration was last seen to switch rewards off. */
+  isStoredOff: boolean
+}
+
+/** Milliseconds between a changed switch and the reload of the plugin. A single command has ended by then. */
+const RELOAD_DELAY_MS = 200
+
 export default definePlugin({
   name: 'reward',
   summary: 'Counts and rewards work, with levels, quests and a weekly digest',
   config: settings,
   requires: { database: databaseStore },
+  optional: { admin: ref(kernelAdmin) },
   taps: [rewardEvents],
   operations,
-  async activate(ctx, { database }) {
-    const counts = await ctx.keep(
-      'occurrences of events',
-      (): SessionCounts => new Map(),
+  async activate(ctx, { database, admin }) {
+    const session = await ctx.keep(
+      'session 1',
+      (): Session => ({ counts: new Map(), isStoredOff: false }),
       () => undefined
     )
-    const store = new RewardStore(database)
-    const engine = new Engine({
-      store,
-      settings: () => ctx.config as Settings,
-      counts,
-      log: ctx.log,
-      changed: () => ctx.changed(REWARD_TOPIC)
-    })
-    const dependencies: Dependencies = {
-      settings: () => ctx.config as Settings,
-      store,
-      engine,
-      log: ctx.log,
-      now: Date.now,
-      check: programCheck((id, input, signal) => ctx.callById(id, input, { signal })),
-      changed: () => ctx.changed(REWARD_TOPIC)
+    // A tap can only be added or removed by a reload. Until then, events are dropped before they are queued.
+    let timer: NodeJS.Timeout | undefined
+    const switched = (on: boolean): void => {
+      if (session.isStoredOff === !on) return
+      session.isStoredOff = !on
+      if (admin === undefined) return
+      timer ??= setTimeout(() => {
+        admin.current.apply({ reload: [ctx.name] }).catch((error: unknown) => {
+          ctx.log.warn('the plugin could not be reloaded after its switch was changed', { reason: errorMessage(error) })
+        })
+      }, RELOAD_DELAY_MS).unref()
     }
-    implementOperations(ctx, dependencies)
-    // Without a tap, an emitter does not even create its event.
-    if (switchedOffBy(ctx.config as Settings) !== null) return
-    ctx.on(rewardEvents, event => engine.accept(event), { label: 'queue' })
+    ctx.effect('reload after a changed switch', () => clearTimeout(timer))
+    const dependencies = {
+      settings: () => ctx.config as Settings,
+      store: new RewardStore(database),
+      changed: () => ctx.changed(REWARD_TOPIC),
+      switched
+    }
+    const engine = new Engine({ ...dependencies, counts: session.counts, log: ctx.log })
+    implementOperations(ctx, {
+      ...dependencies,
+      engine,
+      now: Date.now,
+      check: programCheck((id, input, signal) => ctx.callById(id, input, { signal }))
+    } satisfies Dependencies)
+    contributeConsole(ctx)
     ctx.onDrain('queued events', () => engine.flush())
+    // Without a tap, an emitter does not even create its event.
+    if (switchedOffBy(ctx.config as Settings) !== null || (session.isStoredOff && admin !== undefined)) return
+    ctx.on(rewardEvents, event => {
+      if (!session.isStoredOff) engine.accept(event)
+    })
   }
 })

@@ -1,14 +1,17 @@
 import { rewardEvents } from '@svc/contracts'
 import database from '@svc/plugin-database'
-import type { Plugin } from '@svc/plugin-sdk'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
 import '../../database/test/built-worker.ts'
 import plugin from '#plugin'
 
+/** Plugin that declares the hook, as those that send events do. */
+const emitter = definePlugin({ name: 'emitter', hooks: [rewardEvents], activate() {} }) as Plugin
+
 /** Opens the plugin with a database in the project folder of the test, for the user `ada`. */
 export async function openReward(t: Test, settings: object = {}, plugins: readonly Plugin[] = []): Promise<TestKernel> {
-  const kernel = await testKernel([database as Plugin, ...plugins, plugin as Plugin], {
+  const kernel = await testKernel([database as Plugin, emitter, ...plugins, plugin as Plugin], {
     settings: { database: { path: 'test.db' }, reward: { user_id: 'ada', ...settings } }
   })
   t.teardown(() => kernel.close())

@@ -1,9 +1,10 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { assertSettingsOn, type Dependencies, REWARD_TOPIC } from '../dependencies.ts'
+import { type Dependencies, REWARD_TOPIC } from '../dependencies.ts'
 import { rewardErrors } from '../errors.ts'
 import { channelOf, decideGate, type StoredConfig, userIdOf } from '../gate.ts'
 import { MODES, TRUST_TIERS } from '../rules/modes.ts'
 import { loadConfig } from '../store/load-state.ts'
+import { assertSettingsOn } from '../switches.ts'
 
 const { RWD_OFF } = rewardErrors.specs
 
@@ -130,9 +131,10 @@ async function change(dependencies: Dependencies, edit: (stored: StoredConfig) =
   return shown(dependencies, next)
 }
 
-function shown({ settings }: Dependencies, stored: StoredConfig) {
+function shown({ settings, switched }: Dependencies, stored: StoredConfig) {
   const current = settings()
   const { on, mode, reason } = decideGate(current, stored)
+  switched(on)
   return {
     enabled: on,
     decided_by: reason,

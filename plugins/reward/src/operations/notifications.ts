@@ -1,8 +1,9 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { assertSettingsOn, type Dependencies, REWARD_TOPIC, settledReader } from '../dependencies.ts'
+import { type Dependencies, REWARD_TOPIC, settledReader } from '../dependencies.ts'
 import { rewardErrors } from '../errors.ts'
 import { userIdOf } from '../gate.ts'
 import { rowsOf } from '../store/load-state.ts'
+import { assertSettingsOn } from '../switches.ts'
 import { gamifyTool } from './expose.ts'
 
 const { RWD_OFF, RWD_NOTIFICATION_UNKNOWN } = rewardErrors.specs

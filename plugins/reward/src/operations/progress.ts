@@ -1,5 +1,5 @@
 import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { type Dependencies, howToSwitchOn, REWARD_TOPIC, settledReader } from '../dependencies.ts'
+import { type Dependencies, REWARD_TOPIC, settledReader } from '../dependencies.ts'
 import { rewardErrors } from '../errors.ts'
 import { channelOf, decideGate, NO_STORED_CONFIG, switchedOffBy, userIdOf } from '../gate.ts'
 
@@ -9,6 +9,7 @@ import { MODES, TRUST_TIERS } from '../rules/modes.ts'
 import { streakFactor } from '../rules/reward.ts'
 import { loadConfig, loadProfile, rowsOf } from '../store/load-state.ts'
 import { newUserState } from '../store/user-state.ts'
+import { howToSwitchOn } from '../switches.ts'
 import { gamifyTool } from './expose.ts'
 
 const { RWD_OFF } = rewardErrors.specs
@@ -77,6 +78,10 @@ export const progressSnapshot = defineOperation({
           'collegium',
           'unread_notifications',
           'last_message',
+          'events.processed',
+          'events.duplicates',
+          'events.invalid',
+          'events.lost',
           'note'
         ]
       }
@@ -105,6 +110,7 @@ export function progressHandler(dependencies: Dependencies): Handler<typeof prog
     const tx = await store.reader()
     const stored = await loadConfig(tx, user)
     const { on, mode, reason } = decideGate(settings, stored)
+    dependencies.switched(on)
     const profile = (await loadProfile(tx, user)) ?? newUserState(user, now()).profile
     const max = maxEnergy(profile.level)
     const { processed, duplicates, invalid, lost } = engine.figures

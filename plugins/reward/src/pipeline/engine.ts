@@ -1,3 +1,4 @@
+import type { DatabaseTransaction } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import { channelOf, decideGate, experimentFactor, type StoredConfig, userIdOf } from '../gate.ts'
 import { bucket } from '../rules/fnv1a.ts'
@@ -6,11 +7,12 @@ import type { Settings } from '../settings.ts'
 import { loadState } from '../store/load-state.ts'
 import type { RewardStore } from '../store/reward-store.ts'
 import { saveState } from '../store/save-state.ts'
-import { newRows } from '../store/user-state.ts'
+import { newRows, type UserState } from '../store/user-state.ts'
+import { assertSettingsOn, switchedOff } from '../switches.ts'
 import { type ValidEvent, validateEvent, withContent } from './event.ts'
 import { EventQueue, type QueuedEvent } from './event-queue.ts'
 import { Occurrences, type SessionCounts } from './occurrences.ts'
-import { type Policy, processEvent } from './process.ts'
+import { type Grant, grantFixed, type Policy, processEvent } from './process.ts'
 import { maskArguments } from './tool-arguments.ts'
 
 /** Attempts of one batch, and the pause before the second; later pauses are longer. */
@@ -24,6 +26,8 @@ export interface EngineOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'debug'>
   /** Called after the state changed. */
   readonly changed: () => void
+  /** Called if the stored configuration was read, with whether it leaves rewards on. */
+  readonly switched: (on: boolean) => void
   /** Returns Unix milliseconds. Default: the clock. */
   readonly now?: () => number
 }
@@ -35,6 +39,17 @@ export interface EngineFigures {
   readonly duplicates: number
   readonly invalid: number
   readonly lost: number
+}
+
+/** Access to the state of the user within one transaction. */
+export interface StateChange {
+  readonly tx: DatabaseTransaction
+  readonly state: UserState
+  readonly now: number
+  /** Processes a further event. */
+  process(event: Readonly<Record<string, unknown>>): void
+  /** Grants a fixed reward. */
+  grant(reward: Omit<Grant, 'at'>): void
 }
 
 /** Takes events, and processes them in batches, each in one transaction. */
@@ -143,13 +158,15 @@ export class Engine {
         now: Math.min(now, ...events.map(({ at }) => at))
       })
       const policy = policyOf(settings, state.config)
-      if (policy === null) return { processed: 0, duplicates: 0 }
+      if (policy === null) return null
       const rows = newRows()
       let processed = 0
       for (const event of events) if (processEvent(state, rows, occurrences, policy, event)) processed += 1
       if (processed > 0) await saveState(tx, state, rows)
       return { processed, duplicates: events.length - processed }
     })
+    this.#options.switched(outcome !== null)
+    if (outcome === null) return
     occurrences.commit()
     this.#processed += outcome.processed
     this.#duplicates += outcome.duplicates
@@ -158,6 +175,34 @@ export class Engine {
     await store.prune(now).catch((error: unknown) => {
       this.#options.log.warn('old reward rows could not be removed', { reason: errorMessage(error) })
     })
+  }
+
+  /**
+   * Changes the state of the user by an operation, in one transaction, after all queued events. Throws `RWD_OFF`, and
+   * what `run` throws; then nothing changes.
+   */
+  async change<A>(run: (change: StateChange) => Promise<A>): Promise<A> {
+    assertSettingsOn(this.#options)
+    await this.flush()
+    const { store, counts } = this.#options
+    const settings = this.#options.settings()
+    const occurrences = new Occurrences(counts)
+    const now = this.#now()
+    const result = await store.transaction(async tx => {
+      const state = await loadState(tx, { user: userIdOf(settings), days: [dayOf(now)], keys: [], now })
+      const policy = policyOf(settings, state.config)
+      if (policy === null) throw switchedOff(decideGate(settings, state.config).reason)
+      const rows = newRows()
+      const process = (event: Readonly<Record<string, unknown>>): void =>
+        void processEvent(state, rows, occurrences, policy, validateEvent(event, now))
+      const grant = (reward: Omit<Grant, 'at'>): void => grantFixed(state, rows, policy, { ...reward, at: now })
+      const done = await run({ tx, state, now, process, grant })
+      await saveState(tx, state, rows)
+      return done
+    })
+    occurrences.commit()
+    this.#options.changed()
+    return result
   }
 
   #warnOnce(reason: string): void {

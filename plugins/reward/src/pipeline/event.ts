@@ -31,7 +31,7 @@ export function validateEvent(value: unknown, at: number): ValidEvent {
   const json = toJson(event)
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_EVENT_BYTES) throw invalid(`${type} has ${bytes} bytes; the limit is ${MAX_EVENT_BYTES}`)
-  return { type, event, json, agentId: idOf(event.agent_id), key: keyOf(event.ludus_dedupe_id), at }
+  return { type: wellFormed(type), event, json, agentId: idOf(event.agent_id), key: keyOf(event.ludus_dedupe_id), at }
 }
 
 /** Returns the event with other content, such as masked arguments. */

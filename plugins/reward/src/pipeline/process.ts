@@ -4,6 +4,7 @@ import { COMBO_TYPES, completedCombos, KEPT_PER_TYPE } from '../rules/combos.ts'
 import { companionAfter } from '../rules/companions.ts'
 import { decideHint, hintKindOf } from '../rules/hints.ts'
 import { energyAt, levelOf, maxEnergy } from '../rules/levels.ts'
+import { admitMessage } from '../rules/message-limit.ts'
 import type { Channel, Mode, TrustTier } from '../rules/modes.ts'
 import { hintFrequency, learningCrystals, MODE_RULES, modeLabel } from '../rules/modes.ts'
 import { countsFor, questsOf } from '../rules/quests.ts'
@@ -11,7 +12,7 @@ import { rewardOf } from '../rules/reward.ts'
 import { dayOf, streakBonus, streakOn } from '../rules/streak.ts'
 import type { AwardSource, MessageKind, NewRows, UserState } from '../store/user-state.ts'
 import type { ValidEvent } from './event.ts'
-import type { Occurrences } from './occurrences.ts'
+import { Occurrences } from './occurrences.ts'
 
 /** Policy under which events are processed. */
 export interface Policy {
@@ -24,7 +25,6 @@ export interface Policy {
   readonly tier: TrustTier
 }
 
-const MESSAGE_WINDOW_MS = 3_600_000
 /** Highest total of experience, crystals and lumens: sums up to it are exact. */
 const MAX_TOTAL = 1_000_000_000_000_000
 /** Counter of events whose types have no values. */
@@ -57,6 +57,25 @@ export function processEvent(
   }
   new EventRun(state, rows, occurrences, policy, valid).run()
   return true
+}
+
+/** Fixed reward, to which no factor applies. */
+export interface Grant {
+  readonly type: string
+  readonly source: AwardSource
+  readonly xp: number
+  readonly crystals: number
+  /** Achievement that comes with it. */
+  readonly achievement?: string
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+/** Grants a fixed reward: changes the state, and adds rows. */
+export function grantFixed(state: UserState, rows: NewRows, policy: Policy, grant: Grant): void {
+  const { type, at } = grant
+  const event: ValidEvent = { type, event: {}, json: '{}', agentId: null, key: null, at }
+  new EventRun(state, rows, new Occurrences(new Map()), policy, event).grant(grant)
 }
 
 class EventRun {
@@ -183,6 +202,11 @@ class EventRun {
       this.#message('reward', `${type}: ${reward.xp} xp, ${reward.crystals} crystals`)
   }
 
+  grant({ type, source, xp, crystals, achievement }: Grant): void {
+    this.#grant(type, source, xp, crystals)
+    if (achievement !== undefined) this.#achieve(achievement)
+  }
+
   /** Grants a fixed amount, to which no factor applies. */
   #grant(type: string, source: AwardSource, xp: number, crystals: number): void {
     const base = { xp, crystals, lumens: 0, shield: false }
@@ -307,11 +331,14 @@ class EventRun {
     if (kind === 'reward' && verbosity !== 'rich') return false
     const { profile } = this.#state
     const { at } = this.#event
-    const isNewWindow = at - profile.messageWindowStart >= MESSAGE_WINDOW_MS || at < profile.messageWindowStart
-    if (!isNewWindow && profile.messageCount >= maxMessagesPerHour) return false
-    if (maxMessagesPerHour === 0) return false
-    profile.messageWindowStart = isNewWindow ? at : profile.messageWindowStart
-    profile.messageCount = isNewWindow ? 1 : profile.messageCount + 1
+    const messages = admitMessage(
+      { start: profile.messageWindowStart, count: profile.messageCount },
+      at,
+      maxMessagesPerHour
+    )
+    if (messages === null) return false
+    profile.messageWindowStart = messages.start
+    profile.messageCount = messages.count
     this.#rows.messages.push({ kind, text, at })
     return true
   }

@@ -163,7 +163,7 @@ export function companionId(user: string): string {
   return `${user}:companion`
 }
 
-function moodOf(value: SqlValue | undefined): Mood {
+export function moodOf(value: SqlValue | undefined): Mood {
   return MOODS.find(mood => mood === value) ?? 'neutral'
 }
 

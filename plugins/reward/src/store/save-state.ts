@@ -6,7 +6,7 @@ import type { NewRows, Profile, UserState } from './user-state.ts'
 
 export type Writer = Pick<DatabaseTransaction, 'execute'>
 
-const COMPANION_NAME = 'Svea'
+export const COMPANION_NAME = 'Svea'
 
 /** Writes the state of a user, and the rows of the events that led to it. A statement inserts all rows of a table. */
 export async function saveState(tx: Writer, state: UserState, rows: NewRows): Promise<void> {

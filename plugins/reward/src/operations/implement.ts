@@ -1,5 +1,14 @@
 import type { PluginContext } from '@svc/plugin-sdk'
 import type { Dependencies } from '../dependencies.ts'
+import { battleStart, battleStartHandler, battleSubmit, battleSubmitHandler } from './battles.ts'
+import {
+  checkMood,
+  collegiumHandler,
+  collegiumJoin,
+  moodHandler,
+  prestigeHandler,
+  prestigeOperation
+} from './community.ts'
 import {
   configHandler,
   configOperation,
@@ -9,7 +18,9 @@ import {
   switchOff,
   switchOn
 } from './config.ts'
+import { digestHandler, digestOperation } from './digest.ts'
 import { eventsHandler, eventsOperation } from './events.ts'
+import { hintsHandler, hintsOperation } from './hints.ts'
 import {
   ackAllHandler,
   ackHandler,
@@ -20,6 +31,15 @@ import {
 } from './notifications.ts'
 import { achievementsHandler, achievementsOperation, progressHandler, progressSnapshot } from './progress.ts'
 import { questList, questsHandler } from './quests.ts'
+import { buyHandler, shopBuy, shopCatalog, shopHandler } from './shop.ts'
+import {
+  valuesHandler,
+  valuesOperation,
+  valuesReset,
+  valuesResetHandler,
+  valuesSet,
+  valuesSetHandler
+} from './values.ts'
 
 export const operations = [
   progressSnapshot,
@@ -29,6 +49,18 @@ export const operations = [
   notificationsAckAll,
   eventsOperation,
   questList,
+  hintsOperation,
+  digestOperation,
+  shopCatalog,
+  shopBuy,
+  collegiumJoin,
+  checkMood,
+  prestigeOperation,
+  battleStart,
+  battleSubmit,
+  valuesOperation,
+  valuesSet,
+  valuesReset,
   configOperation,
   configSet,
   switchOff,
@@ -43,6 +75,18 @@ export function implementOperations(ctx: Pick<PluginContext, 'implement'>, depen
   ctx.implement(notificationsAckAll, ackAllHandler(dependencies))
   ctx.implement(eventsOperation, eventsHandler(dependencies))
   ctx.implement(questList, questsHandler(dependencies))
+  ctx.implement(hintsOperation, hintsHandler(dependencies))
+  ctx.implement(digestOperation, digestHandler(dependencies))
+  ctx.implement(shopCatalog, shopHandler(dependencies))
+  ctx.implement(shopBuy, buyHandler(dependencies))
+  ctx.implement(collegiumJoin, collegiumHandler(dependencies))
+  ctx.implement(checkMood, moodHandler(dependencies))
+  ctx.implement(prestigeOperation, prestigeHandler(dependencies))
+  ctx.implement(battleStart, battleStartHandler(dependencies))
+  ctx.implement(battleSubmit, battleSubmitHandler(dependencies))
+  ctx.implement(valuesOperation, valuesHandler(dependencies))
+  ctx.implement(valuesSet, valuesSetHandler(dependencies))
+  ctx.implement(valuesReset, valuesResetHandler(dependencies))
   ctx.implement(configOperation, configHandler(dependencies))
   ctx.implement(configSet, configSetHandler(dependencies))
   ctx.implement(switchOff, switchHandler(dependencies, false))

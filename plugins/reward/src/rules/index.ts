@@ -1,0 +1,12 @@
+// Exports of this folder for tests. Sources import the files directly.
+export { ACHIEVEMENTS } from './achievements.ts'
+export { type BaseValues, baseValues, EVENT_TYPES } from './base-values.ts'
+export { companionAfter, NEW_COMPANION } from './companions.ts'
+export { fnv1a } from './fnv1a.ts'
+export { decideHint, HINT_KINDS } from './hints.ts'
+export { energyAt, levelOf, maxEnergy, prestigeFactor, xpAfterPrestige, xpForLevel } from './levels.ts'
+export { admitMessage } from './message-limit.ts'
+export { hintScale, learningCrystals, modeLabel } from './modes.ts'
+export { QUEST_TYPES, questsOf } from './quests.ts'
+export { grindFactor, type RewardContext, rewardOf } from './reward.ts'
+export { graceDays, streakBonus, streakOn } from './streak.ts'
