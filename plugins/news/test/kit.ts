@@ -1,6 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { databaseStore, type NewsChannel, newsChannels, type PrimaryDatabase, rowsByName } from '@svc/contracts'
+import {
+  databaseStore,
+  type NewsChannel,
+  newsChannels,
+  type PrimaryDatabase,
+  type Publications,
+  publications,
+  rowsByName
+} from '@svc/contracts'
 import database from '@svc/plugin-database'
 import publication from '@svc/plugin-publication'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
@@ -13,6 +21,7 @@ import { newsPublish, newsScan } from '#root'
 export interface OpenNews {
   readonly kernel: TestKernel
   readonly store: PrimaryDatabase
+  readonly publications: Publications
   /** Writes an item to `docs/news/ID.md`. */
   write(item: TestItem): void
   /** Stores the approvals of two people for the current text of an item, or of the given ones. */
@@ -62,11 +71,13 @@ export interface OpenOptions {
 
 /** Opens the plugin with the real database and publications, in an empty project. */
 export async function openNews(t: Test, options: OpenOptions = {}): Promise<OpenNews> {
-  const held: { store?: PrimaryDatabase } = {}
+  const held: { store?: PrimaryDatabase; publications?: Publications } = {}
   const probe = definePlugin({
     name: 'probe',
+    requires: { publications },
     optional: { store: databaseStore },
-    activate(ctx, { store }) {
+    activate(ctx, { store, publications }) {
+      held.publications = publications
       if (store !== undefined) held.store = store
       for (const channel of options.channels ?? []) ctx.contribute(newsChannels, channel)
     }
@@ -115,6 +126,7 @@ export async function openNews(t: Test, options: OpenOptions = {}): Promise<Open
   return {
     kernel,
     store,
+    publications: held.publications as Publications,
     write,
     approve,
     rows,

@@ -1,0 +1,183 @@
+import type { DatabaseStore, ProcessIdentity } from '@svc/contracts'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { readItem } from '#items'
+import { PostStore, Publisher, Sender, Tables } from '#publishing'
+import { itemText, openNews } from './kit.ts'
+import { Board, boardChannel } from './remote-board.ts'
+
+/** Thrown at the step at which a simulated process ends. Everything that it does afterwards fails, too. */
+class ProcessEnded extends Error {}
+
+/** A process that ends at its `endsAt`th step: a statement of the database or a step of the channel. */
+class SimulatedProcess {
+  #left: number
+
+  constructor(endsAt: number) {
+    this.#left = endsAt
+  }
+
+  step = (): void => {
+    if (this.#left-- <= 0) throw new ProcessEnded('the process ended')
+  }
+
+  /** Returns the database as this process sees it. The process may end before or after each change. */
+  database(store: DatabaseStore): DatabaseStore {
+    const wrap =
+      <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+      async (...args: A): Promise<R> => {
+        this.step()
+        const result = await call(...args)
+        this.step()
+        return result
+      }
+    return {
+      ...store,
+      query: wrap(store.query.bind(store)),
+      execute: wrap(store.execute.bind(store)),
+      batch: wrap(store.batch.bind(store)),
+      transaction: wrap(store.transaction.bind(store)) as DatabaseStore['transaction'],
+      migrate: wrap(store.migrate.bind(store))
+    } as DatabaseStore
+  }
+}
+
+const MORE = 'syndication:\n  rss: false\n  board: true'
+
+const SETTINGS = {
+  enabled: true,
+  dry_run: false,
+  site_base_url: 'https://vox-lang.org',
+  template_profiles: false,
+  worthiness_enforce: false,
+  worthiness_score_min: 0.85,
+  channel_worthiness_floors: ''
+}
+
+/** Opens approved items, and a function that starts a process which ends at a step. */
+async function world(t: Parameters<Parameters<typeof test>[1] & object>[0], canFind: boolean) {
+  const board = new Board()
+  const news = await openNews(t, { channels: [boardChannel(board, { canFind })] })
+  const ended = new Set<number>()
+  let processes = 0
+  let items = 0
+  const presence = ({ pid }: ProcessIdentity) => (ended.has(pid) ? 'dead' : 'alive')
+  return {
+    board,
+    news,
+    /** Returns the id of a new item with approvals. */
+    async item(): Promise<string> {
+      const id = `item-${++items}`
+      await news.approved({ id, more: MORE })
+      return id
+    },
+    /** Publishes in a process that ends at a step. Returns its outcome; null if it ended. */
+    async publish(id: string, endsAt: number) {
+      const pid = ++processes
+      const process = new SimulatedProcess(endsAt)
+      const channel = boardChannel(board, { canFind, step: process.step })
+      const store = new PostStore({
+        tables: new Tables(process.database(news.store)),
+        identity: { host: 'here', pid, start: 'boot' },
+        presence
+      })
+      const log = { warn: () => {} }
+      const publisher = new Publisher({
+        settings: () => SETTINGS as never,
+        publications: news.publications,
+        store,
+        sender: new Sender({ store, log, mask: text => text }),
+        channels: () => [channel],
+        log,
+        changed: () => {}
+      })
+      const known = [channel, { name: 'rss', options: { type: 'object' } }]
+      const { item, problems } = readItem(itemText({ id, more: MORE }), `docs/news/${id}.md`, known)
+      if (item === null) throw new Error(problems[0]?.message)
+      try {
+        const { channels } = await publisher.publish(item, {
+          dryRun: false,
+          again: false,
+          signal: new AbortController().signal
+        })
+        return channels.find(each => each.channel === 'board') ?? null
+      } catch (error) {
+        if (!(error instanceof ProcessEnded)) throw error
+        return null
+      } finally {
+        ended.add(pid)
+      }
+    }
+  }
+}
+
+/** More steps than a whole series has. */
+const MAX_STEPS = 60
+
+test('a process that ends at any step, and then others, send a post once', async t => {
+  const here = await world(t, true)
+  const { board } = here
+  for (let step = 0; ; step++) {
+    const id = await here.item()
+    const before = board.posts.length
+    const first = await here.publish(id, step)
+    t.ok(board.posts.length - before <= 1, `step ${step}`)
+    const last = await here.publish(id, Number.POSITIVE_INFINITY)
+    t.match(last, { outcome: 'Success' }, `step ${step}`)
+    t.equal(board.posts.length - before, 1, `step ${step}`)
+    if (first !== null && step > 10) break
+    if (step > MAX_STEPS) throw new Error('the series does not end')
+  }
+})
+
+test('series of processes that end at random steps, with faults of the service, send a post once', async t => {
+  const here = await world(t, true)
+  const { board } = here
+  const fault = fc.constantFrom('lose-answer' as const, 'lose-request' as const, 'limit' as const)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.nat(30), { maxLength: 4 }),
+      fc.array(fault, { maxLength: 2 }),
+      async (ends, faults) => {
+        const id = await here.item()
+        const before = board.posts.length
+        board.faults.push(...faults)
+        for (const endsAt of ends) await here.publish(id, endsAt)
+        board.faults.length = 0
+        const last = await here.publish(id, Number.POSITIVE_INFINITY)
+        return last?.outcome === 'Success' && board.posts.length === before + 1
+      }
+    ),
+    { numRuns: 8 }
+  )
+})
+
+test('without a way to look for a post, an interrupted one is never sent again before a person decides', async t => {
+  const here = await world(t, false)
+  const { board, news } = here
+  let undecided = 0
+  for (let step = 0; step < 22; step++) {
+    const id = await here.item()
+    const before = board.posts.length
+    await here.publish(id, step)
+    const last = await here.publish(id, Number.POSITIVE_INFINITY)
+    const sent = board.posts.length - before
+    t.ok(sent <= 1, `step ${step}`)
+    if (last?.outcome === 'Success') {
+      t.equal(sent, 1, `step ${step}`)
+      continue
+    }
+    undecided++
+    t.match(last, { outcome: 'Failed', code: 'outcome_unknown', retryable: false }, `step ${step}`)
+    t.match(await here.publish(id, Number.POSITIVE_INFINITY), { code: 'outcome_unknown' })
+    t.equal(board.posts.length - before, sent, 'the second request sends nothing')
+    await news.kernel.callById('news.resolve', {
+      id,
+      channel: 'board',
+      ...(sent === 1 ? { sent: board.posts.at(-1)?.id } : { not_sent: true })
+    })
+    t.match(await here.publish(id, Number.POSITIVE_INFINITY), { outcome: 'Success' })
+    t.equal(board.posts.length - before, 1, `step ${step}, after the decision`)
+  }
+  t.ok(undecided > 0, 'some steps leave the outcome open')
+})
