@@ -41,9 +41,9 @@ t.test('whatever ends the attempts, at most one entry is created, and a last att
       async (plans, lagMs) => {
         const entries: { readonly id: string; readonly at: number }[] = []
         let checkpoint: Readonly<Record<string, unknown>> | null = null
-        // Steps back of the clock do not move the time at the archive.
-        let local = 10_000
-        let remote = 10_000
+        // The lists follow time; the clock that is read may be set back.
+        let clock = 10_000
+        let time = 10_000
         const run = (end: AttemptPlan['end']): Promise<string> =>
           createOnce<string>({
             archive: 'Archive',
@@ -60,27 +60,27 @@ t.test('whatever ends the attempts, at most one entry is created, and a last att
             },
             settleMs: SETTLE_MS,
             idOf: id => id,
-            find: async () => entries.filter(({ at }) => remote - at >= lagMs).map(({ id }) => id),
+            find: async () => entries.filter(({ at }) => time - at >= lagMs).map(({ id }) => id),
             async create() {
               if (end === 'refused') throw failure(false)
               if (end === 'request lost') throw failure(true)
-              entries.push({ id: `e${entries.length}`, at: remote })
+              entries.push({ id: `e${entries.length}`, at: time })
               if (end === 'answer lost') throw failure(true)
               return `e${entries.length - 1}`
             },
-            now: () => local
+            now: () => clock
           })
         for (const { afterMs, end } of plans) {
-          local += afterMs
-          remote += Math.max(0, afterMs)
+          clock += afterMs
+          time += Math.max(0, afterMs)
           await run(end).catch(() => null)
           if (entries.length > 1) return false
         }
         let found: string | null = null
         for (let index = 0; index < 8 && found === null; index++) {
           found = await run('never').catch(() => null)
-          local += SETTLE_MS
-          remote += SETTLE_MS
+          clock += SETTLE_MS
+          time += SETTLE_MS
         }
         return found === 'e0' && entries.length === 1
       }
@@ -97,6 +97,7 @@ t.test('several entries with one digest are left to a person', async t => {
     settleMs: 0,
     idOf: id => id,
     find: async () => ['a', 'b'],
+    now: Date.now,
     create: () => Promise.reject(new Error('unused'))
   })
   await t.rejects(submitting, { message: /a, b/, code: 'several_entries' })

@@ -142,6 +142,24 @@ t.test('a deposition among thousands is found by the newest, and too many are le
   t.equal(other.server.withDigest(manifest.content_sha3_256).length, 0)
 })
 
+t.test('the settle time is measured by the clock of Zenodo, since that of this machine may be set', async t => {
+  const { server, adapter, manifest, attempts } = await world(t, { zenodo_settle_seconds: 600 })
+  const date = new Date(Date.now() + 3_600_000).toUTCString()
+  server.fail(
+    { on: 'GET /api/deposit/depositions?', status: 200, body: [], headers: { date } },
+    { on: 'POST /api/deposit/depositions', cut: 'before' }
+  )
+  t.match(await failureOf(adapter.submit(manifest, attempts.context())), { failureClass: 'transient' })
+  t.ok(Number(attempts.checkpoint?.creating_at_ms) >= Date.parse(date))
+  const later = new Date(Date.parse(date) + 599_000).toUTCString()
+  server.fail({ on: 'GET /api/deposit/depositions?', status: 200, body: [], times: 2, headers: { date: later } })
+  t.match(await failureOf(adapter.submit(manifest, attempts.context())), { code: 'entry_unsettled' })
+  const settled = new Date(Date.parse(date) + 900_000).toUTCString()
+  server.fail({ on: 'GET /api/deposit/depositions?', status: 200, body: [], times: 2, headers: { date: settled } })
+  await adapter.submit(manifest, attempts.context())
+  t.equal(server.withDigest(manifest.content_sha3_256).length, 1)
+})
+
 t.test('a token is sent only to the host of the settings', async t => {
   const { server, adapter, manifest, attempts } = await world(t, { publish_now: true })
   const stranger = await ZenodoServer.open(t, { token: TOKEN })

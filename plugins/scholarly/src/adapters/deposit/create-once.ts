@@ -13,7 +13,11 @@ export interface CreateOnceOptions<Entry> {
   find(createdAfter: number | null): Promise<readonly Entry[]>
   create(): Promise<Entry>
   idOf(entry: Entry): string
-  readonly now?: () => number
+  /**
+   * Returns the time of the archive in Unix milliseconds, after {@link find}. The clock of this machine may be set between
+   * two attempts.
+   */
+  now(): number
 }
 
 /** Checkpoint of a submission: the intent to create an entry, then the entry. */
@@ -31,12 +35,14 @@ interface Checkpoint {
  * the settle time. Entries of a lost database are found by the same marker.
  */
 export async function createOnce<Entry>(options: CreateOnceOptions<Entry>): Promise<string> {
-  const { archive, context, settleMs, find, create, idOf, now = Date.now } = options
+  const { archive, context, settleMs, find, create, idOf, now } = options
   const saved = (context.checkpoint ?? {}) as Checkpoint
   if (typeof saved.entry_id === 'string') return saved.entry_id
   const intentAt = typeof saved.creating_at_ms === 'number' ? saved.creating_at_ms : null
-  const startedAt = now()
+  const startedAt = performance.now()
   const found = await find(intentAt)
+  // At this time the lists were read at the earliest.
+  const readAt = now() - (performance.now() - startedAt)
   if (found.length > 1)
     throw new RemoteFailure(
       `${archive}: ${found.length} entries have the digest of this publication (${found.map(idOf).join(', ')}); delete all but one, then replay the job`,
@@ -50,8 +56,8 @@ export async function createOnce<Entry>(options: CreateOnceOptions<Entry>): Prom
   if (existing !== undefined) return await save(existing)
   if (intentAt !== null) {
     // After a step back of the clock the settle time begins again.
-    if (startedAt < intentAt) await context.saveCheckpoint({ creating_at_ms: startedAt } satisfies Checkpoint)
-    const waitMs = settleMs - Math.max(0, startedAt - intentAt)
+    if (readAt < intentAt) await context.saveCheckpoint({ creating_at_ms: readAt } satisfies Checkpoint)
+    const waitMs = Math.ceil(settleMs - Math.max(0, readAt - intentAt))
     if (waitMs > 0)
       throw new RemoteFailure(
         `${archive}: an earlier attempt may have created an entry that is not listed yet; it is looked for again in ${Math.ceil(waitMs / 1_000)} s`,

@@ -115,6 +115,7 @@ async function submit(
     settleMs: parts.settings().osf_settle_seconds * 1_000,
     idOf: node => node.id,
     find: () => api.withTag(tag),
+    now: () => api.now(),
     create: () => api.create(attributes)
   })
   const { node } = await read(api, id)

@@ -1,5 +1,6 @@
 import { type RemoteAnswer, type RemoteClient, RemoteFailure, type RemoteRequest } from '@svc/contracts'
 import type { DepositFile } from '../deposit/deposit-file.ts'
+import { RemoteClock } from '../deposit/remote-clock.ts'
 
 const SERVICE = 'OSF'
 const JSON_API = 'application/vnd.api+json'
@@ -42,12 +43,18 @@ export class OsfApi {
   readonly #base: string
   readonly #filesBase: string
   readonly #token: string
+  readonly #clock = new RemoteClock()
 
   constructor({ http, base, filesBase, token }: OsfApiOptions) {
     this.#http = http.named(SERVICE)
     this.#base = base
     this.#filesBase = filesBase
     this.#token = token
+  }
+
+  /** Returns the time of the service in Unix milliseconds, to the second. */
+  now(): number {
+    return this.#clock.now()
   }
 
   /** Reads a project; null if it does not exist any more. */
@@ -144,9 +151,11 @@ export class OsfApi {
     })
   }
 
-  #send(request: RemoteRequest): Promise<RemoteAnswer> {
+  async #send(request: RemoteRequest): Promise<RemoteAnswer> {
     const headers = { accept: JSON_API, ...request.headers, authorization: `Bearer ${this.#token}` }
-    return this.#http.send({ ...request, headers })
+    const answer = await this.#http.send({ ...request, headers })
+    this.#clock.observe(answer.headers)
+    return answer
   }
 
   /** Returns the failure of an answer `{errors: [{detail, source: {pointer}}]}`. */

@@ -118,6 +118,7 @@ async function submit(
     context,
     settleMs: parts.settings().zenodo_settle_seconds * 1_000,
     idOf: deposition => deposition.id,
+    now: () => api.now(),
     create: () => api.create(metadata),
     async find(createdAfter) {
       const found = firstVersions((await api.search(digest)).filter(entry => entry.notes.includes(digest)))

@@ -1,5 +1,6 @@
 import { type RemoteAnswer, type RemoteClient, RemoteFailure, type RemoteRequest } from '@svc/contracts'
 import type { DepositFile } from '../deposit/deposit-file.ts'
+import { RemoteClock } from '../deposit/remote-clock.ts'
 
 const SERVICE = 'Zenodo'
 const PAGE_SIZE = 25
@@ -48,11 +49,17 @@ export class ZenodoApi {
   readonly #http: RemoteClient
   readonly #base: string
   readonly #token: string
+  readonly #clock = new RemoteClock()
 
   constructor({ http, base, token }: ZenodoApiOptions) {
     this.#http = http.named(SERVICE)
     this.#base = base
     this.#token = token
+  }
+
+  /** Returns the time of the service in Unix milliseconds, to the second. */
+  now(): number {
+    return this.#clock.now()
   }
 
   /** Reads a deposition; null if it does not exist any more. */
@@ -135,9 +142,11 @@ export class ZenodoApi {
     })
   }
 
-  #send(request: RemoteRequest): Promise<RemoteAnswer> {
+  async #send(request: RemoteRequest): Promise<RemoteAnswer> {
     const headers = { accept: 'application/json', ...request.headers, authorization: `Bearer ${this.#token}` }
-    return this.#http.send({ ...request, headers })
+    const answer = await this.#http.send({ ...request, headers })
+    this.#clock.observe(answer.headers)
+    return answer
   }
 
   /** Returns the failure of an answer `{status, message, errors: [{field, message}]}`. */
