@@ -38,12 +38,12 @@ export interface ScholarlyAdapter {
 export interface AdapterProblem {
   readonly failureClass: 'disabled' | 'config'
   readonly message: string
-  /** What to do, as one sentence or one command. */
+  /** Next step, as one sentence or one command. */
   readonly hint: string
 }
 
 export interface SubmissionPlan {
-  /** What happens, in order, one short sentence each. */
+  /** Steps in order, one short sentence each. */
   readonly steps: readonly string[]
   readonly files: readonly PlannedFile[]
 }
@@ -61,7 +61,7 @@ export interface StatusContext {
 }
 
 export interface SubmissionContext extends StatusContext {
-  /** What an earlier attempt of this submission saved; null at first. */
+  /** Facts that an earlier attempt of this submission saved; null at first. */
   readonly checkpoint: Readonly<Record<string, unknown>> | null
   /**
    * Makes a fact durable before the next step, such as "the deposition is being created" and then its id. An adapter

@@ -6,7 +6,7 @@ export const newsChannels = point<NewsChannel>('news.channels', {
   keys: ({ name, aliases = [] }) => [name, ...aliases].map(each => `channel ${each}`)
 })
 
-/** What a channel receives: a news item with its options for this channel. Plain data. */
+/** Input of a channel: a news item with its options for this channel. Plain data. */
 export interface NewsPost {
   /** Id of the item; no path separators. */
   readonly id: string
@@ -38,7 +38,7 @@ export interface ChannelText {
   /** Length as the platform counts it, and its limit. */
   readonly length: number
   readonly limit: number
-  /** What is counted, such as `weighted characters` or `graphemes`. */
+  /** Unit of the length, such as `weighted characters` or `graphemes`. */
   readonly unit: string
 }
 

@@ -22,7 +22,7 @@ export interface RemoteRequest {
    * for POST and PATCH.
    */
   readonly repeatable?: boolean
-  /** Statuses besides 2xx that are returned instead of thrown, such as 404. */
+  /** Statuses other than 2xx that are returned instead of thrown, such as 404. */
   readonly accept?: readonly number[]
   readonly onSent?: (bytes: number) => void
 }

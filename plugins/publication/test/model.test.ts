@@ -3,7 +3,7 @@ import t from 'tap'
 import { isDual, type Records, TRANSITIONS } from '#root'
 import { content, open } from './kit.ts'
 
-/** What the store should hold, written down independently of it. */
+/** Expected content of the store, written down independently of it. */
 interface Model {
   readonly id: string
   text: number

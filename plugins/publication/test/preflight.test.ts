@@ -66,7 +66,7 @@ t.test('metadata_complete requires an abstract and a license, and checks identif
   t.ok(codes({ citations_json: '[{"id":"k"}]' }, profile).includes('warning citation_incomplete'))
 })
 
-t.test('double_blind finds what tells who the authors are', async t => {
+t.test('double_blind finds what shows who the authors are', async t => {
   const body = (text: string) => ({ ...COMPLETE, body_markdown: `# Gates\n\n${text}\n` })
   const blind = 'double_blind'
   const good = body('They are open or closed [1]. The example of the university of gate keepers helps.')

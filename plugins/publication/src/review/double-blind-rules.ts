@@ -24,7 +24,7 @@ const OWN_WORK =
 const WE_SHOWED =
   /\b(?:we|i)[ \n]{1,2}(?:have[ \n]{1,2})?(?:previously|earlier|already)[ \n]{1,2}(?:have[ \n]{1,2})?(?:showed|shown|proved|proven|described|reported|introduced|presented|proposed|published)\b/gi
 
-/** Rules of `double_blind`: what tells reviewers who the authors are. */
+/** Rules of `double_blind`: what shows reviewers who the authors are. */
 export const DOUBLE_BLIND_RULES: readonly Rule[] = [
   authorNames,
   affiliations,

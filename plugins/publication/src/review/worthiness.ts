@@ -19,7 +19,7 @@ export const MINIMA = {
   ai_disclosure: 1
 } as const
 
-/** What forbids publication. */
+/** Reasons that forbid publication. */
 export const RED_LINES = [
   'fabricated_data',
   'plagiarism',

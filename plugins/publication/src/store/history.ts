@@ -23,7 +23,7 @@ export interface Revision {
   readonly approved_at_ms: number | null
 }
 
-/** What became of publications: attempts, links to published works, former revisions, and status events. */
+/** Records of publications: attempts, links to published works, former revisions, and status events. */
 export class History {
   readonly #tables: Tables | null
 
