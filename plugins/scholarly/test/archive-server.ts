@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What a server of an archive does instead of its work. */
+/** Failure of a server of an archive. */
 export type Fault = {
   /** Beginning of `METHOD /path`. */
   readonly on: string
@@ -28,7 +28,7 @@ export interface SeenRequest {
   body: unknown
 }
 
-/** What a handler receives: a request whose body is not read yet. */
+/** Request whose body is not read yet, with its answer. */
 export interface Exchange {
   readonly request: IncomingMessage
   readonly method: string

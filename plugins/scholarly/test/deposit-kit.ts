@@ -77,7 +77,7 @@ const DEFAULTS: Partial<Settings> = {
 /** Simulated end of a process. */
 export class Crash extends Error {}
 
-/** What the queue keeps between the attempts of a submission. */
+/** State that the queue keeps between the attempts of a submission. */
 export class Attempts {
   checkpoint: Readonly<Record<string, unknown>> | null = null
   readonly exchanges: RemoteExchange[] = []
