@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type DeclaredSecret, declaredSecretResolver, declaredSecrets, kernelPort } from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import type { Fault } from './archive-server.ts'
 import { TOKEN } from './deposit-kit.ts'
@@ -144,6 +146,16 @@ for (const archive of ARCHIVES) {
     t.same(server.seen, [], 'not approved, and without a licence')
   })
 
+  t.test(`${name}: without a setting the token is that of svc secrets`, async t => {
+    const stored = storedSecret(`SVC_${name.toUpperCase()}_ACCESS_TOKEN`)
+    const settings = { [`${name}_access_token`]: undefined }
+    const { world, published } = await queue(t, archive, { settings, plugins: [stored.plugin] })
+    await world.prepare()
+    t.match(await world.submit(), { job: { status: 'succeeded' } })
+    t.equal(published(), 1)
+    t.match(stored.declared(), [{ id: `${name}.access_token`, policy: 'optional' }])
+  })
+
   t.test(`${name}: the token is in no file, no log and no answer`, async t => {
     const { world, server } = await queue(t, archive)
     const echo = { message: TOKEN, errors: [{ field: 'title', message: TOKEN, detail: TOKEN }], status: 400 }
@@ -163,4 +175,30 @@ for (const archive of ARCHIVES) {
     t.ok(files.some(each => each.name.startsWith('svc.db')))
     for (const file of files) t.notOk(readFileSync(join(file.parentPath, file.name)).includes(TOKEN), file.name)
   })
+}
+
+/** A resolver that has one secret. */
+function storedSecret(variable: string): { readonly plugin: Plugin; declared(): readonly DeclaredSecret[] } {
+  let declared = (): readonly DeclaredSecret[] => []
+  const plugin = definePlugin({
+    name: 'stored-secret',
+    requires: { kernel: kernelPort },
+    provides: [declaredSecretResolver],
+    points: [declaredSecrets],
+    activate(ctx, { kernel }) {
+      declared = () => kernel.current.items(declaredSecrets).map(({ item }) => item)
+      ctx.provide(declaredSecretResolver, {
+        find: async name => ({
+          id: name,
+          status: 'Present',
+          source: 'SecureStore',
+          place: null,
+          detail: null,
+          present: name === variable
+        }),
+        resolve: async () => TOKEN
+      })
+    }
+  })
+  return { plugin: plugin as Plugin, declared: () => declared().filter(({ env }) => env === variable) }
 }
