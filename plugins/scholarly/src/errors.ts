@@ -14,14 +14,12 @@ export const scholarlyErrors = errorTable({
   SCH_JOB_UNKNOWN: { message: 'No submission job has that id.', status: 404 },
   SCH_LEASE_LOST: { message: 'Another process has taken over a submission job.', status: 409 },
   SCH_PREFLIGHT_FAILED: { message: 'The publication does not pass the checks of an archive.', status: 422 },
+  SCH_PUBLICATION_UNKNOWN: { message: 'No publication has that id.', status: 404 },
   SCH_RATE_LIMITED: { message: 'An archive limits the rate of requests.', status: 503 },
   SCH_REFUSED: { message: 'An archive refused a request, or its answer is unusable.', status: 502 },
   SCH_REPLAY_REFUSED: { message: 'A job cannot be replayed in its state.', status: 409 },
-  SCH_STAGING_INVALID: {
-    message: 'Files of the staging folder are missing, too large, changed or outside of it.',
-    status: 409
-  },
   SCH_STAGING_FAILED: { message: 'The staging folder cannot be written.', status: 500 },
   SCH_SUBMISSION_UNKNOWN: { message: 'No such submission is recorded.', status: 404 },
+  SCH_TOKEN_UNREADABLE: { message: 'The file with the token of an approver cannot be read.', status: 400 },
   SCH_UNREACHABLE: { message: 'An archive is not reachable or failed temporarily.', status: 503 }
 })

@@ -3,7 +3,6 @@ import { type Handler, isSvcError } from '@svc/plugin-sdk'
 import { scholarlyErrors } from '../errors.ts'
 import { runDueJobs } from '../jobs/worker.ts'
 import type {
-  scholarlyAdaptersList,
   scholarlyCancel,
   scholarlyDismiss,
   scholarlyInbox,
@@ -11,13 +10,14 @@ import type {
   scholarlyJobs,
   scholarlyReplay,
   scholarlyRun
-} from '../operations.ts'
+} from '../operations/jobs.ts'
+import type { scholarlyAdapterList } from '../operations/submit.ts'
 import { type HandlerParts, jobFields } from './parts.ts'
 
 const MAX_ATTEMPTS_SHOWN = 100
 const MAX_INBOX = 50
 
-export function adaptersHandler({ choice, mask }: HandlerParts): Handler<typeof scholarlyAdaptersList> {
+export function adaptersHandler({ choice, mask }: HandlerParts): Handler<typeof scholarlyAdapterList> {
   return async () => {
     let standard = ''
     try {

@@ -1,5 +1,7 @@
-import type { Publications } from '@svc/contracts'
+import type { PublicationManifest, Publications } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
 import type { AdapterChoice } from '../choice.ts'
+import { scholarlyErrors } from '../errors.ts'
 import type { Job } from '../jobs/job.ts'
 import type { JobStore } from '../jobs/job-store.ts'
 import type { JobRunner } from '../jobs/runner.ts'
@@ -53,5 +55,21 @@ export function submissionFields({ metadata, response_fingerprint: _, ...submiss
     url: typeof url === 'string' ? url : null,
     error_class: null,
     error_message: null
+  }
+}
+
+/** Returns a publication. Throws `SCH_PUBLICATION_UNKNOWN` and `SCH_DATABASE_MISSING`. */
+export async function publicationOf(
+  { queue, publications }: Pick<HandlerParts, 'queue' | 'publications'>,
+  publicationId: string
+): Promise<PublicationManifest> {
+  queue()
+  try {
+    return await publications.get(publicationId)
+  } catch (error) {
+    if (!isSvcError(error, 'PUB_UNKNOWN')) throw error
+    throw scholarlyErrors.create('SCH_PUBLICATION_UNKNOWN', `publication ${publicationId} does not exist`, {
+      hint: 'svc publication list'
+    })
   }
 }

@@ -1,14 +1,13 @@
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
-import type { Publications } from '@svc/contracts'
 import type { Handler } from '@svc/plugin-sdk'
 import { scholarlyErrors } from '../errors.ts'
 import { callerError } from '../failures.ts'
-import type { scholarlyStage } from '../operations.ts'
+import type { scholarlyStage } from '../operations/submit.ts'
 import type { Settings } from '../settings.ts'
 import { writeStaging } from '../staging/write-staging.ts'
+import { type HandlerParts, publicationOf } from './parts.ts'
 
-export interface StageParts {
-  readonly publications: Publications
+export interface StageParts extends Pick<HandlerParts, 'queue' | 'publications'> {
   readonly settings: () => Settings
   readonly projectRoot: string
   dataDirectory(): Promise<string>
@@ -16,7 +15,7 @@ export interface StageParts {
 
 export function stageHandler(parts: StageParts): Handler<typeof scholarlyStage> {
   return async ({ publication_id, out }, { surface }) => {
-    const manifest = await parts.publications.get(publication_id)
+    const manifest = await publicationOf(parts, publication_id)
     const folder = await folderOf(parts, manifest.publication_id, out)
     const inside = relative(parts.projectRoot, folder)
     const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)

@@ -2,7 +2,7 @@ import { isRemoteFailure } from '@svc/contracts'
 import type { Handler } from '@svc/plugin-sdk'
 import { scholarlyErrors } from '../errors.ts'
 import { callerError } from '../failures.ts'
-import type { scholarlyStatus, scholarlySubmissions } from '../operations.ts'
+import type { scholarlyStatus, scholarlySubmissions } from '../operations/status.ts'
 import { checkStatus } from '../status/check-status.ts'
 import { type HandlerParts, submissionFields } from './parts.ts'
 

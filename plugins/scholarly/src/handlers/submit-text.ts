@@ -1,7 +1,7 @@
 import type { GateCode } from '@svc/contracts'
 import type { OutputOf } from '@svc/plugin-sdk'
 import { gateText } from '../jobs/checks.ts'
-import type { scholarlySubmit } from '../operations.ts'
+import type { scholarlySubmit } from '../operations/submit.ts'
 
 type Answer = Omit<OutputOf<typeof scholarlySubmit>, 'text'>
 

@@ -10,8 +10,8 @@ import { scholarlyErrors } from '../errors.ts'
 import { errorOfClass } from '../failures.ts'
 import { checkSubmission, gateText, preflightText, type SubmissionChecks } from '../jobs/checks.ts'
 import { idempotencyKey, type Job } from '../jobs/job.ts'
-import type { scholarlySubmit } from '../operations.ts'
-import { type HandlerParts, jobFields } from './parts.ts'
+import type { scholarlyPreflight, scholarlySubmit } from '../operations/submit.ts'
+import { type HandlerParts, jobFields, publicationOf } from './parts.ts'
 import { submitText } from './submit-text.ts'
 
 /** Why an archive cannot be used now, as one value for the plan and the error. */
@@ -27,7 +27,7 @@ export function submitHandler(parts: HandlerParts): Handler<typeof scholarlySubm
     const { publications, choice } = parts
     const queue = parts.queue()
     const adapter = choice.find(name)
-    const manifest = await publications.get(publication_id)
+    const manifest = await publicationOf(parts, publication_id)
     const checks = await checkSubmission(publications, manifest, adapter)
     const key = idempotencyKey(adapter.name, publication_id, manifest.content_sha3_256, 'submit')
     const existing = await queue.store.findByKey(key)
@@ -72,6 +72,25 @@ export function submitHandler(parts: HandlerParts): Handler<typeof scholarlySubm
       job: job === null ? null : jobFields(job)
     }
     return { ...answer, text: submitText(answer, checks.codes) }
+  }
+}
+
+export function preflightHandler(parts: HandlerParts): Handler<typeof scholarlyPreflight> {
+  return async ({ publication_id, adapter: name }) => {
+    const adapter = parts.choice.find(name)
+    const manifest = await publicationOf(parts, publication_id)
+    const { ok, profile, readiness_score, findings } = parts.publications.preflight(
+      manifest,
+      adapter.preflight ?? 'default'
+    )
+    return {
+      ok,
+      adapter: adapter.name,
+      profile,
+      readiness_score,
+      findings: findings.map(each => ({ ...each })),
+      note: `${adapter.name}, profile ${profile}: ${ok ? 'passed' : 'not passed'}, readiness ${readiness_score} of 100`
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Publications, RemoteClient, RemoteFailure, type RemoteStatus } from '@svc/contracts'
-import { limitedSignal } from '@svc/plugin-sdk'
+import { errorMessage, type Logger, limitedSignal } from '@svc/plugin-sdk'
 import type { AdapterChoice } from '../choice.ts'
 import { objectOf } from '../jobs/job.ts'
 import { meaningOf, type StatusMeaning } from './mapping.ts'
@@ -8,6 +8,8 @@ import type { Submission, SubmissionStore } from './submission-store.ts'
 const TIMEOUT_MS = 120_000
 const MAX_DETAIL = 65_536
 const MAX_STATUS = 200
+/** Submissions that one round of the background checks. */
+const MAX_CHECKED = 20
 
 export interface StatusParts {
   readonly submissions: SubmissionStore
@@ -55,6 +57,35 @@ export async function checkStatus(
   await submissions.saveStatus(submission, found, outcome)
   parts.changed()
   return { status: found.status, outcome }
+}
+
+/** Checks the undecided submissions to archives on other machines that were checked longest ago. */
+export async function checkUndecided(parts: StatusParts, log: Logger, signal: AbortSignal): Promise<void> {
+  const { submissions, choice } = parts
+  const live = new Map(choice.all.filter(each => each.live).map(each => [each.name, each]))
+  const undecided = await submissions.list({
+    outcomes: ['pending', 'unknown'],
+    adapters: [...live.keys()],
+    oldestCheckFirst: true,
+    limit: MAX_CHECKED
+  })
+  for (const submission of undecided) {
+    if (signal.aborted) return
+    const adapter = live.get(submission.adapter)
+    if (adapter === undefined || choice.disabledBy(adapter) !== null) continue
+    try {
+      await checkStatus(parts, submission, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      const { adapter: name, external_submission_id } = submission
+      await submissions.markChecked(submission)
+      log.warn('the status of a submission could not be checked', {
+        adapter: name,
+        submission: external_submission_id,
+        reason: parts.mask(errorMessage(error))
+      })
+    }
+  }
 }
 
 function checkedStatus(

@@ -25,6 +25,8 @@ export interface SubmissionFilter {
   readonly adapter?: string
   readonly externalSubmissionId?: string
   readonly outcomes?: readonly StatusMeaning[]
+  /** Only submissions to these archives. */
+  readonly adapters?: readonly string[]
   /** Checked longest ago first, instead of newest first. */
   readonly oldestCheckFirst?: boolean
   readonly limit: number
@@ -47,11 +49,12 @@ export class SubmissionStore {
   }
 
   async list(filter: SubmissionFilter): Promise<readonly Submission[]> {
-    const { publicationId, adapter, externalSubmissionId, outcomes, oldestCheckFirst = false, limit } = filter
+    const { publicationId, adapter, adapters, externalSubmissionId, outcomes, oldestCheckFirst = false, limit } = filter
     const conditions: [string, SqlParameter | undefined][] = [
       ['publication_id = ?', publicationId],
       ['adapter = ?', adapter],
       ['external_submission_id = ?', externalSubmissionId],
+      ['adapter IN (SELECT value FROM json_each(?))', adapters === undefined ? undefined : JSON.stringify(adapters)],
       ['outcome IN (SELECT value FROM json_each(?))', outcomes === undefined ? undefined : JSON.stringify(outcomes)]
     ]
     const used = conditions.filter(([, value]) => value !== undefined)
@@ -62,6 +65,17 @@ export class SubmissionStore {
       [...used.map(([, value]) => value as SqlParameter), limit]
     )
     return rows.map(submissionOf)
+  }
+
+  /** Records that a check was tried, so that one that fails does not keep others waiting. */
+  async markChecked({ adapter, external_submission_id }: Submission): Promise<void> {
+    await this.#tables.write([
+      {
+        sql: `UPDATE scholarly_submissions SET checked_at_ms = ${this.#tables.now}
+              WHERE adapter = ? AND external_submission_id = ?`,
+        parameters: [adapter, external_submission_id]
+      }
+    ])
   }
 
   /**
