@@ -1,5 +1,6 @@
 // Exports of this package for its tests.
 
+export { approve, revoke } from './cli/commands.ts'
 export { checkContent, MAX_BYTES } from './content.ts'
 export { checkGate } from './gate.ts'
 export { identify, normalisedName, systemUser } from './people.ts'

@@ -94,6 +94,7 @@ export function systemUser(): string {
 }
 
 function isPerson({ surface, principal }: Caller): boolean {
+  if (principal.id.startsWith(AGENT) || principal.role === 'agent') return false
   return PEOPLES_SURFACES.has(surface) || mayName({ surface, principal })
 }
 
@@ -118,7 +119,8 @@ function agentOf({ principal }: Caller, { allow_tool_approvals }: PeopleSettings
       hint: 'ask a person to run svc publication approve, or set allow_tool_approvals in [plugins.publication]',
       at: { path: 'plugins.publication.allow_tool_approvals' }
     })
-  return { name: `${AGENT}${normalisedName(principal.id)}`, role: 'agent' }
+  const id = principal.id.startsWith(AGENT) ? principal.id.slice(AGENT.length) : principal.id
+  return { name: `${AGENT}${normalisedName(id)}`, role: 'agent' }
 }
 
 function tokenOf(name: string, tokens: Readonly<Record<string, string>>): string | undefined {

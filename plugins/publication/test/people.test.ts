@@ -72,13 +72,14 @@ t.test('only configured approvers may approve', async t => {
 t.test('tools of models approve only if the configuration lets them, and then as agents', async t => {
   for (const [surface, id] of [
     ['mcp', 'local'],
+    ['http', 'agent:1'],
     ['a2a', 'peer'],
     ['internal', 'plugin:assistant'],
     ['internal', 'plugin:mcp-gateway']
   ] as const) {
     t.throws(() => identify({ approver: 'Ann' }, caller(surface, id), NONE), { code: 'PUB_APPROVAL_REFUSED' }, id)
     const allowed = identify({ approver: 'Ann' }, caller(surface, id), { ...NONE, allow_tool_approvals: true })
-    t.strictSame(allowed, { name: `agent:${id}`, role: 'agent' })
+    t.strictSame(allowed, { name: `agent:${id.replace('agent:', '')}`, role: 'agent' })
   }
 })
 
