@@ -45,7 +45,7 @@ export interface PublicationAttempt {
   readonly content_sha3_256: string
   /** Name of a channel of the news, or `scholarly:ADAPTER`. */
   readonly channel: string
-  /** Outcome of the attempt. Contains no credentials. */
+  /** Outcome of the attempt, with `dry_run: true` if nothing was sent. Contains no credentials. */
   readonly outcome: Readonly<Record<string, unknown>>
   /** Unix milliseconds. */
   readonly attempted_at_ms: number
