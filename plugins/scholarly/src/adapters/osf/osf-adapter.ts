@@ -69,7 +69,7 @@ export function osfAdapter(parts: AdapterParts): ScholarlyAdapter {
 const MISSING_TOKEN: AdapterProblem = {
   failureClass: 'config',
   message: 'OSF: there is no access token',
-  hint: `Create one at osf.io with the scope osf.full_write, then run svc secrets set ${TOKEN}`
+  hint: `create one at osf.io with the scope osf.full_write, then run svc secrets set ${TOKEN}`
 }
 
 function token(parts: AdapterParts, signal?: AbortSignal): Promise<string | null> {

@@ -70,7 +70,7 @@ export function zenodoAdapter(parts: AdapterParts): ScholarlyAdapter {
 const MISSING_TOKEN: AdapterProblem = {
   failureClass: 'config',
   message: 'Zenodo: there is no access token',
-  hint: `Create one at zenodo.org with the scopes deposit:write and deposit:actions, then run svc secrets set ${TOKEN}`
+  hint: `create one at zenodo.org with the scopes deposit:write and deposit:actions, then run svc secrets set ${TOKEN}`
 }
 
 function token(parts: AdapterParts, signal?: AbortSignal): Promise<string | null> {
