@@ -1,5 +1,5 @@
 import { databaseStore, kernelAdmin, rewardEvents } from '@svc/contracts'
-import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
+import { definePlugin, errorMessage } from '@svc/plugin-sdk'
 import { contributeConsole } from './console.ts'
 import { type Dependencies, REWARD_TOPIC } from './dependencies.ts'
 import { switchedOffBy } from './gate.ts'
@@ -25,7 +25,7 @@ export default definePlugin({
   summary: 'Counts and rewards work, with levels, quests and a weekly digest',
   config: settings,
   requires: { database: databaseStore },
-  optional: { admin: ref(kernelAdmin) },
+  optional: { admin: kernelAdmin },
   taps: [rewardEvents],
   operations,
   async activate(ctx, { database, admin }) {
@@ -41,7 +41,7 @@ export default definePlugin({
       session.isStoredOff = !on
       if (admin === undefined) return
       timer ??= setTimeout(() => {
-        admin.current.apply({ reload: [ctx.name] }).catch((error: unknown) => {
+        admin.apply({ reload: [ctx.name] }).catch((error: unknown) => {
           ctx.log.warn('the plugin could not be reloaded after its switch was changed', { reason: errorMessage(error) })
         })
       }, RELOAD_DELAY_MS).unref()

@@ -9,10 +9,15 @@ import plugin from '#plugin'
 /** Plugin that declares the hook, as those that send events do. */
 const emitter = definePlugin({ name: 'emitter', hooks: [rewardEvents], activate() {} }) as Plugin
 
-/** Opens the plugin with a database in the project folder of the test, for the user `ada`. */
-export async function openReward(t: Test, settings: object = {}, plugins: readonly Plugin[] = []): Promise<TestKernel> {
+/** Opens the plugin with a database in the project folder of the test, or at an absolute path, for the user `ada`. */
+export async function openReward(
+  t: Test,
+  settings: object = {},
+  plugins: readonly Plugin[] = [],
+  path = 'test.db'
+): Promise<TestKernel> {
   const kernel = await testKernel([database as Plugin, emitter, ...plugins, plugin as Plugin], {
-    settings: { database: { path: 'test.db' }, reward: { user_id: 'ada', ...settings } }
+    settings: { database: { path }, reward: { user_id: 'ada', ...settings } }
   })
   t.teardown(() => kernel.close())
   return kernel

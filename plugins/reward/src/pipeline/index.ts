@@ -1,4 +1,5 @@
 // Exports of this folder for tests. Sources import the files directly.
+export { Engine } from './engine.ts'
 export { validateEvent } from './event.ts'
 export { EventQueue } from './event-queue.ts'
 export { Occurrences } from './occurrences.ts'

@@ -8,6 +8,9 @@ const MAX_STREAK_DAYS = 25
 /** Occurrences from which an event earns nothing, until the process ends. */
 const MAX_OCCURRENCES = 30
 
+/** Every reward reaches {@link MAX_AWARD} below this factor, and products with it stay finite. */
+const MAX_EXPERIMENT_FACTOR = 1e12
+
 export interface RewardContext {
   readonly mode: Mode
   /** Factor of the experiment; 1 without one. */
@@ -60,16 +63,15 @@ export function streakFactor(days: number): number {
 export function rewardOf(type: string, base: BaseValues, context: RewardContext): Reward {
   const parts: MultiplierParts = {
     mode: MODE_RULES[context.mode].multiplier,
-    experiment: context.experimentFactor,
+    experiment: Math.min(context.experimentFactor, MAX_EXPERIMENT_FACTOR),
     streak: streakFactor(context.streakDays),
     novelty: context.occurrence <= 1 ? NOVELTY : 1,
     grind: grindFactor(type, context.occurrence),
     trust: TRUST_FACTORS[context.tier],
     prestige: prestigeFactor(context.prestige)
   }
-  const product =
+  const multiplier =
     parts.mode * parts.experiment * parts.streak * parts.novelty * parts.grind * parts.trust * parts.prestige
-  const multiplier = Math.min(product, Number.MAX_VALUE)
   const isWorthless = base.xp === 0 && base.crystals === 0 && base.lumens === 0
   const isNothing = parts.grind === 0
   return {
