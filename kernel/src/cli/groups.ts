@@ -18,6 +18,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   model: 'Chat with models, serve them and manage adapters',
   'model adapters': 'List, add and remove adapters of the served model',
   models: 'Choose between local and hosted models, and show their usage',
+  news: 'Check news items, preview them, and send them to channels',
   openclaw: 'Connect to OpenClaw, and run its skills after an approval',
   'openclaw sidecar': 'Start and stop the gateway process on this machine',
   orch: 'Give tasks to agents and follow them',

@@ -11,10 +11,15 @@ import {
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { builtInChannels } from './channels/built-in.ts'
 import type { ChannelParts } from './channels/parts.ts'
+import { contributeConsole } from './console.ts'
 import { DECLARED_CREDENTIALS } from './credentials/declared.ts'
+import { FeedFile } from './feed/feed-file.ts'
 import { rssChannel } from './feed/rss-channel.ts'
 import {
   type Dependencies,
+  feedHandler,
+  inboxHandler,
+  itemsHandler,
   previewHandler,
   publishHandler,
   resolveHandler,
@@ -24,6 +29,9 @@ import {
 import { Newsroom } from './operations/newsroom.ts'
 import {
   NEWS_TOPIC,
+  newsFeed,
+  newsInbox,
+  newsItems,
   newsPreview,
   newsPublish,
   newsResolve,
@@ -31,11 +39,13 @@ import {
   newsStatus,
   operations
 } from './operations/operations.ts'
+import { previewCommand, previewCommandHandler } from './operations/preview-command.ts'
 import { parseFloors } from './publishing/floors.ts'
 import { PostStore } from './publishing/post-store.ts'
 import { Publisher } from './publishing/publisher.ts'
 import { Sender } from './publishing/sender.ts'
 import { Tables } from './publishing/tables.ts'
+import { Serving } from './serving.ts'
 import { type Settings, settings } from './settings.ts'
 
 export default definePlugin({
@@ -46,6 +56,7 @@ export default definePlugin({
   optional: { database: databaseStore, secrets: ref(declaredSecretResolver), admin: kernelAdmin },
   points: [newsChannels],
   operations,
+  commands: [previewCommand],
   activate(ctx, { kernel, publications, database, secrets, admin }) {
     const current = (): Settings => ctx.config as Settings
     parseFloors(current().channel_worthiness_floors)
@@ -81,14 +92,26 @@ export default definePlugin({
       newsroom,
       publisher,
       store,
+      feed: new FeedFile(ctx.projectRoot, current),
       channels: () => channels,
       changed,
       signal: ctx.signal
     }
+    const serving = new Serving({ settings: current, newsroom, publisher, store, log: ctx.log })
+    ctx.onServe('news', () => {
+      if (admin?.serves !== true) return
+      ctx.background('scans of news', signal => serving.scans(signal))
+      ctx.background('planned attempts of news', signal => serving.retries(signal))
+    })
+    contributeConsole(ctx)
+    ctx.command(previewCommand.command, previewCommandHandler(dependencies))
     ctx.implement(newsScan, scanHandler(dependencies))
     ctx.implement(newsPreview, previewHandler(dependencies))
     ctx.implement(newsPublish, publishHandler(dependencies))
     ctx.implement(newsStatus, statusHandler(dependencies))
     ctx.implement(newsResolve, resolveHandler(dependencies))
+    ctx.implement(newsItems, itemsHandler(dependencies))
+    ctx.implement(newsFeed, feedHandler(dependencies))
+    ctx.implement(newsInbox, inboxHandler(dependencies))
   }
 })

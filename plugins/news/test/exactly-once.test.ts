@@ -1,6 +1,6 @@
 import type { DatabaseStore, ProcessIdentity } from '@svc/contracts'
 import fc from 'fast-check'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { readItem } from '#items'
 import { PostStore, Publisher, Sender, Tables } from '#publishing'
 import { itemText, openNews } from './kit.ts'
@@ -55,7 +55,7 @@ const SETTINGS = {
 }
 
 /** Opens approved items, and a function that starts a process which ends at a step. */
-async function world(t: Parameters<Parameters<typeof test>[1] & object>[0], canFind: boolean) {
+async function world(t: Test, canFind: boolean) {
   const board = new Board()
   const news = await openNews(t, { channels: [boardChannel(board, { canFind })] })
   const ended = new Set<number>()

@@ -1,44 +1,211 @@
-import type { ChannelContext, NewsChannel, NewsPost } from '@svc/contracts'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'tap'
+import { newsFeed, newsInbox, newsItems, newsPreview, newsPublish, newsScan, newsStatus, sideBySide } from '#root'
 import { openNews } from './kit.ts'
+import { Board, boardChannel } from './remote-board.ts'
 
-/** Channel that keeps what it receives. */
-function recording(name: string): NewsChannel & { readonly sent: NewsPost[]; readonly contexts: ChannelContext[] } {
-  const sent: NewsPost[] = []
-  const contexts: ChannelContext[] = []
-  return {
-    name,
-    sent,
-    contexts,
-    summary: 'Keeps what it receives',
-    live: true,
-    options: { type: 'object', additionalProperties: false, properties: {} },
-    retry: 'standard',
-    problem: async () => null,
-    preview: async post => [
-      { label: 'text', text: post.summary, length: post.summary.length, limit: 500, unit: 'characters' }
-    ],
-    async send(post, context) {
-      sent.push(post)
-      contexts.push(context)
-      return { externalId: `${name}-${sent.length}` }
-    }
-  }
-}
+const TO_BOARD = 'syndication:\n  rss: false\n  board: true'
 
 test('an approved item is sent once, however often it is published', async t => {
-  const channel = recording('board')
-  const news = await openNews(t, { channels: [channel] })
-  await news.approved({ id: 'first', more: 'syndication:\n  board: true' })
+  const board = new Board()
+  const news = await openNews(t, { channels: [boardChannel(board, { canFind: true })] })
+  await news.approved({ id: 'first', more: TO_BOARD })
   const once = await news.publish('first')
-  t.match(once.channels, [
-    { channel: 'board', outcome: 'Success', external_id: 'board-1' }
-  ])
-  const twice = await news.publish('first')
-  t.match(twice.channels[0], { outcome: 'Success', external_id: 'board-1', decision_reasons: ['already_sent'] })
-  t.equal(channel.sent.length, 1)
-  t.match(channel.sent[0], { id: 'first', link: 'https://vox-lang.org/news/first.html', digest: once.digest })
+  t.match(
+    new Map(once.channels.map(each => [each.channel, each])),
+    new Map([
+      ['rss', { outcome: 'Disabled', decision_reasons: ['excluded_by_item'] }],
+      ['board', { outcome: 'Success', external_id: 'post-1', url: 'https://board.example/post-1' }]
+    ] as never)
+  )
+  const twice = await news.publish('first', { channels: ['board'] })
+  t.match(twice.channels, [{ outcome: 'Success', external_id: 'post-1', decision_reasons: ['already_sent'] }])
+  t.equal(board.posts.length, 1)
   const attempts = await news.rows('SELECT channel, outcome_json FROM publication_attempts')
   t.equal(attempts.length, 1)
-  t.match(JSON.parse(String(attempts[0]?.outcome_json)), { event: 'sent', external_id: 'board-1' })
+  t.match(JSON.parse(String(attempts[0]?.outcome_json)), { event: 'sent', external_id: 'post-1' })
+  t.match(await news.publications.get('first'), { state: 'published' })
+  t.match(await news.rows('SELECT value, source FROM publication_external_links'), [
+    { value: 'https://board.example/post-1', source: 'board' }
+  ])
+})
+
+test('two requests at the same time send a post once', async t => {
+  const board = new Board()
+  const news = await openNews(t, { channels: [boardChannel(board, { canFind: true })] })
+  await news.approved({ id: 'race', more: TO_BOARD })
+  const results = await Promise.all(Array.from({ length: 6 }, () => news.publish('race', { channels: ['board'] })))
+  t.equal(board.posts.length, 1)
+  for (const { channels } of results) t.match(channels[0], { outcome: /^(Success|Failed)$/ })
+  t.ok(results.some(({ channels }) => channels[0]?.outcome === 'Success'))
+})
+
+test('the gate, its reasons and a dry run', async t => {
+  const board = new Board()
+  const news = await openNews(t, { channels: [boardChannel(board, { canFind: true })], publication: { armed: false } })
+  news.write({ id: 'gated', more: TO_BOARD })
+  t.match(await news.kernel.call(newsPublish, { id: 'gated', channels: ['board'] }), {
+    dry_run: true,
+    ok: true,
+    gate_codes: ['dry_run', 'missing_dual_approval', 'publish_not_armed'],
+    channels: [{ outcome: 'DryRun', decision_reasons: ['dry_run', 'missing_dual_approval', 'publish_not_armed'] }]
+  })
+  await news.approve('gated', ['ada'])
+  t.match(await news.publish('gated', { channels: ['board'] }), {
+    ok: false,
+    channels: [{ outcome: 'Failed', code: 'missing_dual_approval', failure_class: 'disabled', retryable: false }]
+  })
+  await news.approve('gated')
+  t.match(await news.publish('gated', { channels: ['board'] }), {
+    channels: [{ outcome: 'Failed', code: 'publish_not_armed' }]
+  })
+  t.equal(board.posts.length, 0)
+})
+
+test('a changed text is sent only on request, and never while an earlier outcome is open', async t => {
+  const board = new Board()
+  const news = await openNews(t, { channels: [boardChannel(board, { canFind: false })] })
+  await news.approved({ id: 'item', more: TO_BOARD })
+  await news.publish('item')
+  await news.approved({ id: 'item', more: TO_BOARD, body: 'Changed text.' })
+  t.match((await news.publish('item', { channels: ['board'] })).channels, [
+    { outcome: 'Disabled', decision_reasons: ['already_published'] }
+  ])
+  t.equal(board.posts.length, 1)
+  board.faults.push('lose-answer')
+  t.match((await news.publish('item', { channels: ['board'], again: true })).channels, [
+    { outcome: 'Failed', code: 'outcome_unknown' }
+  ])
+  t.equal(board.posts.length, 2)
+  await news.approved({ id: 'item', more: TO_BOARD, body: 'Changed again.' })
+  t.match((await news.publish('item', { channels: ['board'], again: true })).channels, [{ code: 'outcome_unknown' }])
+  t.equal(board.posts.length, 2)
+  const { items } = await news.kernel.call(newsInbox, {})
+  t.match(items, [{ title: 'Was item sent to board?', answers: [{ ask: ['sent'] }, { input: { not_sent: true } }] }])
+  await t.rejects(news.kernel.callById('news.resolve', { id: 'item', channel: 'board' }), {
+    code: 'NEWS_RESOLVE_REFUSED'
+  })
+  await news.kernel.callById('news.resolve', { id: 'item', channel: 'board', sent: 'post-2' })
+  t.match((await news.publish('item', { channels: ['board'], again: true })).channels, [{ outcome: 'Success' }])
+  t.equal(board.posts.length, 3)
+  await t.rejects(news.kernel.callById('news.resolve', { id: 'item', channel: 'board', sent: 'post-2' }), {
+    code: 'NEWS_RESOLVE_REFUSED',
+    hint: 'svc news status item'
+  })
+  const { posts, events } = await news.kernel.call(newsStatus, { id: 'item' })
+  t.equal(posts.filter(({ state }) => state === 'sent').length, 3)
+  t.ok(events.some(({ event }) => event === 'resolved_sent'))
+})
+
+test('failed attempts are repeated as the channel says, and refused ones are not', async t => {
+  const board = new Board()
+  const news = await openNews(t, { channels: [boardChannel(board, { canFind: true })] })
+  await news.approved({ id: 'limited', more: TO_BOARD })
+  board.faults.push('limit')
+  t.match((await news.publish('limited', { channels: ['board'] })).channels, [{ outcome: 'Success' }])
+  await news.approved({ id: 'refused', more: TO_BOARD })
+  board.faults.push('refuse')
+  t.match((await news.publish('refused', { channels: ['board'] })).channels, [
+    { outcome: 'Failed', code: 'http_400', retryable: false, failure_class: 'fatal' }
+  ])
+  t.match(await news.publications.get('refused'), { state: 'publish_failed' })
+  t.match((await news.publish('refused', { channels: ['board'] })).channels, [{ outcome: 'Success' }])
+  t.match(await news.publications.get('refused'), { state: 'published' })
+  t.equal(board.posts.length, 2)
+})
+
+test('policies of items: channels, tags, and what the reasons say', async t => {
+  const board = new Board()
+  const news = await openNews(t, { channels: [boardChannel(board, { canFind: true })] })
+  const reasons = async (id: string, policy: string, more = ''): Promise<unknown> => {
+    const text = `syndication:\n  rss: false\n  board: true\n  distribution_policy:\n    channels:\n      board: ${policy}${more}`
+    await news.approved({ id, tags: ['Release', 'infra'], more: text })
+    const { channels } = await news.publish(id, { channels: ['board'] })
+    return [channels[0]?.outcome, ...(channels[0]?.decision_reasons ?? [])]
+  }
+  t.same(await reasons('a', '{ enabled: false }'), ['Disabled', 'policy_disabled'])
+  t.same(await reasons('b', '{ include_tags: [other] }'), ['Disabled', 'topic_filtered_out'])
+  t.same(await reasons('c', '{ exclude_tags: [INFRA] }'), ['Disabled', 'topic_excluded'])
+  t.same(await reasons('d', '{ include_tags: [release, x, y], min_topic_score: 0.5 }'), [
+    'Disabled',
+    'topic_score_below_min'
+  ])
+  t.same(await reasons('e', '{ include_tags: [release], template_profile: brief }'), [
+    'Success',
+    'template_profile_inert'
+  ])
+  t.equal(board.posts.length, 1)
+})
+
+test('the rss channel writes the feed, which can be shown and restored', async t => {
+  const news = await openNews(t, { settings: { site_base_url: 'https://a.example/' } })
+  await news.approved({ id: 'one', title: 'One & only' })
+  t.match((await news.publish('one')).channels, [
+    { channel: 'rss', outcome: 'Success', external_id: 'one', url: 'https://a.example/news/one.html' }
+  ])
+  const file = join(news.kernel.root, 'docs/src/feed.xml')
+  t.match(readFileSync(file, 'utf8'), /<title>One &amp; only<\/title>/)
+  t.match(await news.kernel.call(newsFeed, {}), { entries: [{ guid: 'one', title: 'One & only' }], missing: [] })
+  writeFileSync(file, '<rss version="2.0"><channel><title>T</title></channel></rss>')
+  t.match(await news.kernel.call(newsFeed, {}), { entries: [], missing: ['one'] })
+  t.match(await news.kernel.call(newsFeed, { restore: true }), { entries: [{ guid: 'one' }], restored: ['one'] })
+  writeFileSync(file, 'no feed')
+  await t.rejects(news.kernel.call(newsFeed, {}), { code: 'NEWS_FEED_INVALID' })
+})
+
+test('feed files and news folders outside the project are refused', async t => {
+  const outside = await openNews(t, { settings: { rss_feed_path: '../feed.xml' } })
+  await outside.approved({ id: 'one' })
+  t.match((await outside.publish('one')).channels, [{ outcome: 'Failed', code: 'not_configured' }])
+  const linked = await openNews(t, { settings: { rss_feed_path: 'out/feed.xml' } })
+  symlinkSync(outside.kernel.root, join(linked.kernel.root, 'out'))
+  await linked.approved({ id: 'one' })
+  t.match((await linked.publish('one')).channels, [{ outcome: 'Failed', message: /leads out of the project/ }])
+  const folder = await openNews(t, { settings: { news_dir: '../..' } })
+  await t.rejects(folder.kernel.call(newsScan, {}), { code: 'NEWS_FOLDER_REFUSED' })
+})
+
+test('without a database, items can be previewed and dry runs name the reason', async t => {
+  const board = new Board()
+  const news = await openNews(t, { channels: [boardChannel(board, { canFind: true })], withoutDatabase: true })
+  news.write({ id: 'one', more: TO_BOARD })
+  t.match(await news.kernel.call(newsItems, {}), { items: [{ id: 'one', status: 'ready', channels: ['board'] }] })
+  t.match(await news.kernel.call(newsPreview, { id: 'one' }), {
+    channels: [{ channel: 'board', problem: null, texts: [{ text: 'First paragraph of one.' }] }]
+  })
+  t.match(await news.kernel.call(newsPublish, { id: 'one' }), { gate_codes: ['dry_run', 'missing_db'] })
+  t.match((await news.publish('one', { channels: ['board'] })).channels, [{ outcome: 'Failed', code: 'missing_db' }])
+  await t.rejects(news.kernel.call(newsStatus, {}), { code: 'NEWS_DATABASE_MISSING' })
+  t.equal(board.posts.length, 0)
+})
+
+test('unknown items and channels are errors that suggest a name', async t => {
+  const news = await openNews(t, {})
+  news.write({ id: 'release-1' })
+  await t.rejects(news.kernel.call(newsPreview, { id: 'release-2' }), {
+    code: 'NEWS_UNKNOWN',
+    hint: 'did you mean release-1?'
+  })
+  await t.rejects(news.kernel.call(newsPreview, { id: 'release-1', channels: ['rsss'] }), {
+    code: 'NEWS_CHANNEL_UNKNOWN',
+    hint: 'did you mean rss?'
+  })
+  news.write({ id: 'broken', more: 'authr: x' })
+  await t.rejects(news.kernel.call(newsPreview, { id: 'broken' }), {
+    code: 'NEWS_ITEM_INVALID',
+    message: /^docs\/news\/broken\.md:6: authr: is unknown/,
+    hint: 'did you mean author?'
+  })
+})
+
+test('previews are side by side as the width allows, and cannot control the terminal', async t => {
+  const text = { label: 'text', text: 'wörld 日本 \u001b[2J wide', length: 5, limit: 9, unit: 'characters' }
+  const previews = ['one', 'two', 'three'].map(channel => ({ channel, summary: '', problem: null, texts: [text] }))
+  const wide = sideBySide(previews, 110).split('\n')
+  t.match(wide[0], /^one +two +three$/)
+  t.match(sideBySide(previews, 70).split('\n')[0], /^one +two$/)
+  t.match(sideBySide(previews, 20).split('\n')[0], /^one$/)
+  t.notMatch(wide.join(''), '\u001b')
+  t.ok(wide.every(line => [...line].length <= 110))
 })

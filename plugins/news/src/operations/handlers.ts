@@ -1,21 +1,37 @@
 import type { NewsChannel } from '@svc/contracts'
 import { defined, type Handler } from '@svc/plugin-sdk'
 import { newsErrors } from '../errors.ts'
+import type { FeedFile } from '../feed/feed-file.ts'
+import { entryOf } from '../feed/rss-channel.ts'
 import type { NewsItem } from '../items/item.ts'
-import { digestOf, requestedChannels } from '../publishing/compose.ts'
+import type { ScanResult } from '../items/scan.ts'
+import { digestOf, postOf, requestedChannels } from '../publishing/compose.ts'
 import type { PostRecord } from '../publishing/post-record.ts'
 import type { PostStore } from '../publishing/post-store.ts'
 import { previewsOf } from '../publishing/previews.ts'
 import type { Publisher } from '../publishing/publisher.ts'
 import type { Settings } from '../settings.ts'
 import type { Newsroom } from './newsroom.ts'
-import type { newsPreview, newsPublish, newsResolve, newsScan, newsStatus } from './operations.ts'
+import type {
+  newsFeed,
+  newsInbox,
+  newsItems,
+  newsPreview,
+  newsPublish,
+  newsResolve,
+  newsScan,
+  newsStatus
+} from './operations.ts'
+
+/** Posts that are compared with the feed. */
+const MAX_SENT = 10_000
 
 export interface Dependencies {
   readonly settings: () => Settings
   readonly newsroom: Newsroom
   readonly publisher: Publisher
   readonly store: PostStore
+  readonly feed: FeedFile
   readonly channels: () => readonly NewsChannel[]
   /** Called after items or outcomes changed. */
   readonly changed: () => void
@@ -24,28 +40,39 @@ export interface Dependencies {
 }
 
 export function scanHandler(dependencies: Dependencies): Handler<typeof newsScan> {
-  const { settings, newsroom, publisher, channels, changed } = dependencies
+  const { newsroom, publisher, changed } = dependencies
   return async ({ prepare }, call) => {
-    const { items, problems, files } = await newsroom.scan(call.signal)
-    for (const item of prepare ? items : []) if (!item.draft) await publisher.prepare(item)
+    const scanned = await newsroom.scan(call.signal)
+    for (const item of prepare ? scanned.items : []) if (!item.draft) await publisher.prepare(item)
     changed()
+    const { problems, files } = scanned
     return {
       files,
-      items: items.map(item => ({
-        id: item.id,
-        title: item.title,
-        published_at: item.publishedAt,
-        status: statusOf(item),
-        channels: [...requestedChannels(item, channels())].flatMap(([name, options]) =>
-          options === false ? [] : [name]
-        ),
-        digest: digestOf(item, settings()),
-        file: item.file
-      })),
-      problems: [...problems],
+      ...rowsOf(scanned, dependencies),
       ok: problems.length === 0,
       note: problems.map(({ file, line, message, hint }) => `${file}:${line}: ${message}; ${hint}`).join('\n')
     }
+  }
+}
+
+export function itemsHandler(dependencies: Dependencies): Handler<typeof newsItems> {
+  return async (_, call) => rowsOf(await dependencies.newsroom.scan(call.signal), dependencies)
+}
+
+function rowsOf({ items, problems }: ScanResult, { settings, channels }: Dependencies) {
+  return {
+    items: items.map(item => ({
+      id: item.id,
+      title: item.title,
+      published_at: item.publishedAt,
+      status: statusOf(item),
+      channels: [...requestedChannels(item, channels())].flatMap(([name, options]) =>
+        options === false ? [] : [name]
+      ),
+      digest: digestOf(item, settings()),
+      file: item.file
+    })),
+    problems: [...problems]
   }
 }
 
@@ -122,6 +149,73 @@ export function resolveHandler({ newsroom, store, publisher, changed }: Dependen
       digest: record.digest,
       state: record.state,
       external_id: record.externalId
+    }
+  }
+}
+
+export function feedHandler({ settings, feed, store, newsroom, changed }: Dependencies): Handler<typeof newsFeed> {
+  return async ({ restore }, call) => {
+    const sent = (await store.list(null, MAX_SENT)).filter(
+      ({ channel, state }) => channel === 'rss' && state === 'sent'
+    )
+    const lost = async () => {
+      const found = new Set(((await feed.read()) ?? []).map(({ guid }) => guid))
+      return [...new Set(sent.map(({ newsId }) => newsId))].filter(id => !found.has(id))
+    }
+    const missing = await lost()
+    const restored: string[] = []
+    if (restore && missing.length > 0) {
+      const { items } = await newsroom.scan(call.signal)
+      // Only the text that was sent: others need their approvals.
+      const wanted = items.filter(item => {
+        const digest = digestOf(item, settings())
+        return missing.includes(item.id) && sent.some(post => post.newsId === item.id && post.digest === digest)
+      })
+      await feed.update(
+        wanted.map(item => entryOf(postOf(item, 'rss', {}, digestOf(item, settings()), settings()))),
+        call.signal
+      )
+      restored.push(...wanted.map(({ id }) => id))
+      changed()
+    }
+    const entries = await feed.read()
+    const left = missing.filter(id => !restored.includes(id))
+    const hint = restore ? 'their text has changed since then, or their file is gone' : 'svc news feed --restore'
+    return {
+      path: settings().rss_feed_path,
+      exists: entries !== null,
+      entries: (entries ?? []).map(({ publishedMs, ...entry }) => ({
+        ...entry,
+        published_at: publishedMs === null ? null : new Date(publishedMs).toISOString()
+      })),
+      missing: left,
+      restored,
+      note: left.length === 0 ? '' : `sent, but not in the feed: ${left.join(', ')}; ${hint}`
+    }
+  }
+}
+
+export function inboxHandler({ store }: Dependencies): Handler<typeof newsInbox> {
+  return async () => {
+    const open = store.isAvailable ? await store.open(100) : []
+    return {
+      items: open.map(({ newsId, channel, digest, failure, updatedAtMs }) => ({
+        id: `${newsId} ${channel} ${digest}`,
+        kind: 'failure' as const,
+        title: `Was ${newsId} sent to ${channel}?`,
+        body: `${failure?.message ?? 'An attempt did not end.'} Look at the channel, then say whether the post exists.`,
+        since: updatedAtMs,
+        link: `/ui/p/news/items/${encodeURIComponent(newsId)}`,
+        answers: [
+          { label: 'It exists', operation: 'news.resolve', input: { id: newsId, channel }, ask: ['sent'] },
+          {
+            label: 'It does not exist',
+            operation: 'news.resolve',
+            input: { id: newsId, channel, not_sent: true },
+            tone: 'danger' as const
+          }
+        ]
+      }))
     }
   }
 }

@@ -1,4 +1,4 @@
-import { FAILURE_CLASSES } from '@svc/contracts'
+import { dashboardInboxOutput, FAILURE_CLASSES } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
 import { newsErrors } from '../errors.ts'
 import { POST_STATES } from '../publishing/post-record.ts'
@@ -7,8 +7,9 @@ import { POST_STATES } from '../publishing/post-record.ts'
 export const NEWS_TOPIC = 'news.items'
 
 const { NEWS_UNKNOWN, NEWS_ITEM_INVALID, NEWS_FOLDER_REFUSED, NEWS_CHANNEL_UNKNOWN } = newsErrors.specs
-const { NEWS_DATABASE_MISSING, NEWS_RESOLVE_REFUSED } = newsErrors.specs
-const itemErrors = { NEWS_UNKNOWN, NEWS_ITEM_INVALID, NEWS_FOLDER_REFUSED, NEWS_CHANNEL_UNKNOWN }
+const { NEWS_DATABASE_MISSING, NEWS_RESOLVE_REFUSED, NEWS_ID_DUPLICATE } = newsErrors.specs
+const { NEWS_FEED_INVALID, NEWS_FEED_BUSY } = newsErrors.specs
+const itemErrors = { NEWS_ID_DUPLICATE, NEWS_UNKNOWN, NEWS_ITEM_INVALID, NEWS_FOLDER_REFUSED, NEWS_CHANNEL_UNKNOWN }
 
 const idField = t.string({ minLength: 1, maxLength: 128, description: 'Id of the item' })
 const channelsField = t.optional(
@@ -19,6 +20,23 @@ const channelsField = t.optional(
 )
 const toolsets = ['scientia']
 
+const itemSchema = t.object({
+  id: t.string(),
+  title: t.string(),
+  published_at: t.string({ format: 'date-time' }),
+  status: t.enum(['ready', 'draft', 'scheduled']),
+  channels: t.array(t.string()),
+  digest: t.string(),
+  file: t.string()
+})
+const problemSchema = t.object({
+  code: t.string(),
+  file: t.string(),
+  line: t.integer(),
+  message: t.string(),
+  hint: t.string()
+})
+
 export const newsScan = defineOperation({
   id: 'news.scan',
   summary: 'Read all news items and check them',
@@ -28,26 +46,8 @@ export const newsScan = defineOperation({
   }),
   output: t.object({
     files: t.integer(),
-    items: t.array(
-      t.object({
-        id: t.string(),
-        title: t.string(),
-        published_at: t.string(),
-        status: t.enum(['ready', 'draft', 'scheduled']),
-        channels: t.array(t.string()),
-        digest: t.string(),
-        file: t.string()
-      })
-    ),
-    problems: t.array(
-      t.object({
-        code: t.string(),
-        file: t.string(),
-        line: t.integer(),
-        message: t.string(),
-        hint: t.string()
-      })
-    ),
+    items: t.array(itemSchema),
+    problems: t.array(problemSchema),
     ok: t.boolean(),
     note: t.string()
   }),
@@ -56,7 +56,7 @@ export const newsScan = defineOperation({
   idempotent: true,
   concurrency: 1,
   expose: {
-    http: { method: 'POST', path: '/v1/news/scan' },
+    http: { method: 'POST', path: '/api/v2/news/scan' },
     mcp: { name: 'svc_news_scan', lane: 'data', toolsets },
     rpc: true,
     cli: {
@@ -69,6 +69,18 @@ export const newsScan = defineOperation({
       }
     }
   }
+})
+
+export const newsItems = defineOperation({
+  id: 'news.items',
+  summary: 'List the news items of the project',
+  input: t.object({}),
+  output: t.object({ items: t.array(itemSchema), problems: t.array(problemSchema) }),
+  errors: { NEWS_FOLDER_REFUSED },
+  effect: 'read',
+  concurrency: 1,
+  watch: { on: [NEWS_TOPIC] },
+  expose: { http: { method: 'GET', path: '/api/v2/news/items' }, rpc: true }
 })
 
 const textSchema = t.object({
@@ -100,7 +112,7 @@ export const newsPreview = defineOperation({
   effect: 'read',
   watch: { on: [NEWS_TOPIC] },
   expose: {
-    http: { method: 'GET', path: '/v1/news/items/:id/preview' },
+    http: { method: 'GET', path: '/api/v2/news/items/:id/preview' },
     mcp: { name: 'svc_news_preview', lane: 'data', toolsets },
     rpc: true
   }
@@ -146,7 +158,7 @@ export const newsPublish = defineOperation({
   idempotent: true,
   timeoutMs: 0,
   expose: {
-    http: { method: 'POST', path: '/v1/news/items/:id/publish' },
+    http: { method: 'POST', path: '/api/v2/news/items/:id/publish' },
     mcp: { name: 'svc_news_publish', lane: 'data', toolsets },
     rpc: true,
     cli: {
@@ -201,7 +213,7 @@ export const newsStatus = defineOperation({
   effect: 'read',
   watch: { on: [NEWS_TOPIC] },
   expose: {
-    http: { method: 'GET', path: '/v1/news/status' },
+    http: { method: 'GET', path: '/api/v2/news/status' },
     mcp: { name: 'svc_news_status', lane: 'data', toolsets, readRole: true },
     rpc: true,
     cli: {
@@ -237,7 +249,7 @@ export const newsResolve = defineOperation({
   errors: { NEWS_DATABASE_MISSING, NEWS_RESOLVE_REFUSED },
   effect: 'write',
   expose: {
-    http: { method: 'POST', path: '/v1/news/items/:id/resolve' },
+    http: { method: 'POST', path: '/api/v2/news/items/:id/resolve' },
     rpc: true,
     cli: {
       command: 'news resolve',
@@ -247,4 +259,48 @@ export const newsResolve = defineOperation({
   }
 })
 
-export const operations = [newsScan, newsPreview, newsPublish, newsStatus, newsResolve]
+export const newsFeed = defineOperation({
+  id: 'news.feed',
+  summary: 'Show the RSS feed, and restore entries that it lost',
+  input: t.object({
+    restore: t.boolean({ default: false, description: 'Write entries of sent items that the feed lacks' })
+  }),
+  output: t.object({
+    path: t.string(),
+    exists: t.boolean(),
+    entries: t.array(
+      t.object({
+        guid: t.nullable(t.string()),
+        title: t.nullable(t.string()),
+        link: t.nullable(t.string()),
+        published_at: t.nullable(t.string({ format: 'date-time' }))
+      })
+    ),
+    missing: t.array(t.string(), { description: 'Items that were sent to the feed and are not in it' }),
+    restored: t.array(t.string()),
+    note: t.string()
+  }),
+  errors: { NEWS_FEED_INVALID, NEWS_FEED_BUSY, NEWS_DATABASE_MISSING, NEWS_FOLDER_REFUSED },
+  effect: 'write',
+  idempotent: true,
+  expose: {
+    http: { method: 'POST', path: '/api/v2/news/feed' },
+    rpc: true,
+    cli: {
+      command: 'news feed',
+      view: { rows: 'entries', columns: ['published_at', 'guid', 'title', 'link'], note: 'note' }
+    }
+  }
+})
+
+export const newsInbox = defineOperation({
+  id: 'news.inbox',
+  summary: 'List posts whose outcome a person decides',
+  input: t.object({}),
+  output: dashboardInboxOutput,
+  effect: 'read',
+  watch: { on: [NEWS_TOPIC] },
+  expose: { rpc: true }
+})
+
+export const operations = [newsScan, newsItems, newsPreview, newsPublish, newsStatus, newsResolve, newsFeed, newsInbox]

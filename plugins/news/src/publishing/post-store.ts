@@ -49,6 +49,11 @@ export class PostStore {
     this.#owner = JSON.stringify({ ...identity, id: crypto.randomUUID() })
   }
 
+  /** False without a database: all other members then throw `NEWS_DATABASE_MISSING`. */
+  get isAvailable(): boolean {
+    return this.#tables.isAvailable
+  }
+
   /**
    * Claims a post, unless it or another digest was sent or may have been sent. `again`: allows it although another
    * digest was sent. `restart`: begins a new series of attempts.
@@ -248,6 +253,16 @@ export class PostStore {
       [now, limit]
     )
     return rows.filter(row => !this.#isHeld(row, now)).map(recordOf)
+  }
+
+  /** Ends the plan of further attempts, unless the post is claimed: its text has changed. */
+  async abandon({ newsId, digest, channel }: PostKey): Promise<void> {
+    await this.#tables.write(tx =>
+      tx.run(
+        `UPDATE published_news SET next_retry_at_ms = NULL, ${FREE} WHERE ${WHERE} AND next_retry_at_ms IS NOT NULL`,
+        [newsId, digest, channel]
+      )
+    )
   }
 
   async events(newsId: string, limit: number): Promise<readonly PostEvent[]> {

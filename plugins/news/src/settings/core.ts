@@ -26,6 +26,10 @@ export const core = {
     maximum: 86_400,
     description: 'Seconds between two scans while svc serves; 0 scans only at the start.'
   }),
+  publish_on_scan: t.boolean({
+    default: false,
+    description: 'Whether scans while svc serves send items that are due and approved.'
+  }),
   site_base_url: t.string({
     default: 'https://vox-lang.org',
     pattern: '^https?://[^\\s?#]+$',

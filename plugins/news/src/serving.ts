@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import type { NewsItem } from './items/item.ts'
+import type { Newsroom } from './operations/newsroom.ts'
+import { digestOf } from './publishing/compose.ts'
+import type { PostStore } from './publishing/post-store.ts'
+import type { Publisher } from './publishing/publisher.ts'
+import type { Settings } from './settings.ts'
+
+const RETRY_EVERY_MS = 15_000
+const MAX_DUE = 20
+
+export interface ServingOptions {
+  readonly settings: () => Settings
+  readonly newsroom: Newsroom
+  readonly publisher: Publisher
+  readonly store: PostStore
+  readonly log: Pick<Logger, 'info' | 'warn'>
+}
+
+/** What runs while svc serves: scans at the start and by an interval, and planned attempts. */
+export class Serving {
+  readonly #options: ServingOptions
+
+  constructor(options: ServingOptions) {
+    this.#options = options
+  }
+
+  /** Scans once, and then by the interval. Ends with the signal. */
+  async scans(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#guarded('news could not be scanned', signal, () => this.#scan(signal))
+      const { scan_interval_s } = this.#options.settings()
+      if (scan_interval_s === 0 || !(await pause(scan_interval_s * 1_000, signal))) return
+    }
+  }
+
+  /** Repeats due attempts while publishing is enabled. Ends with the signal. */
+  async retries(signal: AbortSignal): Promise<void> {
+    do {
+      if (this.#options.settings().enabled && !this.#options.settings().dry_run && this.#options.store.isAvailable) {
+        await this.#guarded('planned attempts could not be made', signal, () => this.sendDue(signal))
+      }
+    } while (await pause(RETRY_EVERY_MS, signal))
+  }
+
+  /** Makes the attempts that are due. */
+  async sendDue(signal: AbortSignal): Promise<void> {
+    const { newsroom, publisher, store, settings } = this.#options
+    const due = await store.due(MAX_DUE)
+    if (due.length === 0) return
+    const { items } = await newsroom.scan(signal)
+    for (const record of due) {
+      const item = items.find(({ id }) => id === record.newsId)
+      if (item === undefined || digestOf(item, settings()) !== record.digest) {
+        await store.abandon(record)
+        continue
+      }
+      // It was allowed to begin, so an earlier text of the item does not prevent it.
+      await publisher.publish(item, { dryRun: false, only: [record.channel], again: true, restart: false, signal })
+    }
+  }
+
+  async #scan(signal: AbortSignal): Promise<void> {
+    const { newsroom, publisher, settings, store, log } = this.#options
+    const { items, problems } = await newsroom.scan(signal)
+    for (const { file, line, message, hint } of problems) log.warn(`news item: ${message}`, { file, line, hint })
+    if (!store.isAvailable) return
+    for (const item of items) {
+      if (item.draft) continue
+      await publisher.prepare(item)
+      if (settings().publish_on_scan) await this.#publish(item, signal)
+    }
+  }
+
+  async #publish(item: NewsItem, signal: AbortSignal): Promise<void> {
+    const { publisher, log } = this.#options
+    const { channels, gate } = await publisher.publish(item, { dryRun: false, again: false, signal })
+    if (!gate.open) return
+    for (const each of channels) {
+      if (each.outcome === 'Failed') {
+        log.warn('a news item was not sent', { news: item.id, channel: each.channel, reason: each.message })
+      } else if (each.outcome === 'Success' && !each.decision_reasons.includes('already_sent')) {
+        log.info('a news item was sent', { news: item.id, channel: each.channel, external_id: each.external_id })
+      }
+    }
+  }
+
+  async #guarded(problem: string, signal: AbortSignal, run: () => Promise<void>): Promise<void> {
+    try {
+      await run()
+    } catch (error) {
+      if (!signal.aborted) this.#options.log.warn(problem, { reason: errorMessage(error) })
+    }
+  }
+}
+
+/** Waits. Returns false if the signal ended the wait. */
+async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await delay(ms, undefined, { signal, ref: false })
+    return true
+  } catch {
+    return false
+  }
+}
