@@ -1,61 +1,7 @@
-import t, { type Test } from 'tap'
-import { ChannelRun, type FailureMatch, openChannels, postWith } from './channel-run.ts'
-import { openService, type SeenRequest, type ServiceAnswer } from './service-server.ts'
-
-const CREDENTIALS = {
-  reddit_client_id: 'client-1',
-  reddit_client_secret: 'secret-of-client-1',
-  reddit_refresh_token: 'refresh-1',
-  reddit_user_agent: 'linux:org.example.news:v1 (by /u/ada)'
-}
-
-/**
- * Speaks the parts of the Reddit API that the channel uses: https://www.reddit.com/dev/api (submit, me, listings), and
- * the forms that PRAW 8 and prawcore 4 (PyPI) send and read.
- */
-async function openReddit(t: Test) {
-  const posts: Record<string, unknown>[] = []
-  const tokens = new Set<string>()
-  const service = await openService(t, request => {
-    if (request.path === '/api/v1/access_token') return logIn(request)
-    if (!tokens.has(request.headers.authorization?.replace('Bearer ', '') ?? '')) return { status: 401 }
-    if (request.headers['user-agent'] !== CREDENTIALS.reddit_user_agent) return { status: 429 }
-    if (request.path === '/api/v1/me') return { body: { name: 'ada' } }
-    if (request.path === '/user/ada/submitted') return { body: { kind: 'Listing', data: { children: posts } } }
-    if (request.path === '/api/submit' && request.method === 'POST') return submit(request)
-    return undefined
-  })
-  const logIn = (request: SeenRequest): ServiceAnswer => {
-    const basic = Buffer.from(`${CREDENTIALS.reddit_client_id}:${CREDENTIALS.reddit_client_secret}`).toString('base64')
-    if (request.headers.authorization !== `Basic ${basic}`) return { status: 401, body: { error: 401 } }
-    const form = request.form()
-    if (form.get('grant_type') !== 'refresh_token' || form.get('refresh_token') !== CREDENTIALS.reddit_refresh_token)
-      return { status: 400, body: { message: 'Bad Request', error: 400 } }
-    const token = `access-${tokens.size + 1}`
-    tokens.add(token)
-    return { body: { access_token: token, token_type: 'bearer', expires_in: 86_400, scope: 'identity submit history' } }
-  }
-  const submit = (request: SeenRequest): ServiceAnswer => {
-    const form = request.form()
-    if (form.get('api_type') !== 'json' || (form.get('title') ?? '') === '') return { status: 400 }
-    const id = `t3_p${posts.length + 1}`
-    const permalink = `/r/${form.get('sr')}/comments/p${posts.length + 1}/x/`
-    const data = {
-      name: id,
-      subreddit: form.get('sr'),
-      title: form.get('title'),
-      created_utc: Date.now() / 1_000,
-      permalink
-    }
-    posts.push({ kind: 't3', data: { ...data, url: form.get('url') ?? '', selftext: form.get('text') ?? '' } })
-    const answer = { id: id.slice(3), name: id, url: `https://www.reddit.com${permalink}` }
-    return { body: { json: { errors: [], data: answer } } }
-  }
-  const { kernel, channel } = await openChannels(t, {
-    settings: { ...CREDENTIALS, reddit_login_base: service.url, reddit_api_base: service.url }
-  })
-  return { service, posts, tokens, kernel, reddit: channel('reddit') }
-}
+import t from 'tap'
+import { ChannelRun, type FailureMatch, postWith } from './channel-run.ts'
+import { openReddit } from './reddit-server.ts'
+import type { ServiceAnswer } from './service-server.ts'
 
 const POST = postWith({ subreddit: 'r/programming' })
 const SUBMIT = ['POST', '/api/submit'] as const
@@ -174,6 +120,32 @@ t.test('reddit renews a token that the server no longer accepts, and reports a r
   tokens.clear()
   service.fail('POST', '/api/v1/access_token', { status: 400, body: { error: 400 } })
   await t.rejects(new ChannelRun().attempt(reddit, POST), { failureClass: 'auth', code: 'oauth_refused' })
+})
+
+t.test('reddit logs in once for posts at the same time, and again when a token has ended', async t => {
+  const { service, posts, reddit } = await openReddit(t)
+  const login = ['POST', '/api/v1/access_token'] as const
+  await Promise.all(['one', 'two', 'three'].map(subreddit => new ChannelRun().attempt(reddit, postWith({ subreddit }))))
+  t.equal(posts.length, 3)
+  t.equal(service.requests(...login).length, 1)
+  const short = await openReddit(t)
+  short.service.fail(...login, { body: { access_token: 'access-0', expires_in: 0.001 } })
+  short.tokens.add('access-0')
+  await new ChannelRun().attempt(short.reddit, postWith({ subreddit: 'one' }))
+  await new ChannelRun().attempt(short.reddit, postWith({ subreddit: 'two' }))
+  t.equal(short.service.requests(...login).length, 2)
+})
+
+t.test('reddit repeats a login whose answer was lost, and reports a login that fails', async t => {
+  const { service, posts, reddit } = await openReddit(t)
+  service.fail('POST', '/api/v1/access_token', 'cut-after', { status: 503 })
+  await new ChannelRun().attempt(reddit, POST)
+  t.equal(posts.length, 1)
+  const other = await openReddit(t)
+  other.service.fail('POST', '/api/v1/access_token', { status: 401 })
+  await t.rejects(new ChannelRun().attempt(other.reddit, POST), { code: 'http_401', failureClass: 'auth' })
+  other.service.fail('POST', '/api/v1/access_token', { body: {} })
+  await t.rejects(new ChannelRun().attempt(other.reddit, POST), { code: 'oauth_refused', failureClass: 'auth' })
 })
 
 t.test('reddit reports a silent server as an unknown outcome', async t => {

@@ -33,6 +33,8 @@ export interface ServiceServer {
   requests(method: string, path: string): readonly SeenRequest[]
   /** Lets the next requests of a method and path fail, one for each fault; undefined: that request is carried out. */
   fail(method: string, path: string, ...faults: readonly (Fault | undefined)[]): void
+  /** Like `fail`, for the next requests of any path. */
+  failNext(...faults: readonly (Fault | undefined)[]): void
 }
 
 /** Opens a real HTTP server that speaks the API of a service. The answer `undefined` is 404. */
@@ -42,10 +44,11 @@ export async function openService(
 ): Promise<ServiceServer> {
   const seen: SeenRequest[] = []
   const faults = new Map<string, (Fault | undefined)[]>()
+  let next: (Fault | undefined)[] = []
   const server = createServer(async (incoming, response) => {
     const request = await read(incoming)
     seen.push(request)
-    const fault = faults.get(`${request.method} ${request.path}`)?.shift()
+    const fault = faults.get(`${request.method} ${request.path}`)?.shift() ?? next.shift()
     if (fault === 'cut-before') return void incoming.socket.destroy()
     if (fault === 'silent') return
     const answer =
@@ -64,7 +67,10 @@ export async function openService(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
     requests: (method, path) => seen.filter(each => each.method === method && each.path === path),
-    fail: (method, path, ...more) => void faults.set(`${method} ${path}`, [...more])
+    fail: (method, path, ...more) => void faults.set(`${method} ${path}`, [...more]),
+    failNext: (...more) => {
+      next = [...more]
+    }
   }
 }
 

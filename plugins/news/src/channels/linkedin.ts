@@ -146,7 +146,7 @@ async function create(send: Send, author: string, post: NewsPost): Promise<Chann
     path: '/rest/posts',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(bodyOf(post, author)),
-    accept: [400, 409, 422]
+    accept: [400, 409, 422, 426]
   })
   if (answer.status < 300) {
     const id = answer.headers.get('x-restli-id') ?? answer.headers.get('x-linkedin-id')
@@ -161,6 +161,12 @@ async function create(send: Send, author: string, post: NewsPost): Promise<Chann
 
 function refusalOf(answer: RemoteAnswer): RemoteFailure {
   const name = parsed(answer.text, 'code')
+  if (answer.status === 426 || name === 'NONEXISTENT_VERSION')
+    return new RemoteFailure(`${SERVICE}: this version of the API has ended; set SVC_SOCIAL_LINKEDIN_VERSION`, {
+      failureClass: 'config',
+      code: 'linkedin_version_ended',
+      httpStatus: answer.status
+    })
   return new RemoteFailure(
     `${SERVICE}: the post is refused with ${answer.status}${name === null ? '' : ` (${codeOf('linkedin', name)})`}; change the item, or check the author and the version`,
     {

@@ -41,8 +41,9 @@ const OPTIONS = {
 const CREATE = `mutation CreateUpdate($update: UpdateCreateInput!) {
   createUpdate(update: $update) { id slug }
 }`
-const PUBLISH = `mutation PublishUpdate($id: String!, $audience: UpdateAudience) {
-  publishUpdate(id: $id, notificationAudience: $audience) { id slug publishedAt }
+/** `audience` is one of the values that the options allow. */
+const publishText = (audience: string | undefined): string => `mutation PublishUpdate($id: String!) {
+  publishUpdate(id: $id${audience === undefined ? '' : `, notificationAudience: ${audience}`}) { id slug publishedAt }
 }`
 const READ = `query ReadUpdate($id: String!) {
   update(id: $id) { id slug publishedAt }
@@ -179,7 +180,7 @@ async function publish(query: Query, slug: string, id: string, post: NewsPost): 
     })
   if (textAt(update, 'publishedAt') === null) {
     const { audience } = post.options as Options
-    update = fieldAt(await query(PUBLISH, { id, audience: audience ?? null }), 'publishUpdate')
+    update = fieldAt(await query(publishText(audience), { id }), 'publishUpdate')
   }
   const name = textAt(update, 'slug')
   if (name === null) throw answerIncomplete(SERVICE, 'slug of the update')

@@ -77,7 +77,12 @@ export function redditChannel(parts: ChannelParts): NewsChannel {
     return (request: Omit<RemoteRequest, 'url'> & { readonly path: string }): Promise<RemoteAnswer> => {
       const { path, ...rest } = request
       const url = addressOf(base, path)
-      return login.send({ ...grant, tokenUrl }, client, { ...rest, url, headers: { ...rest.headers, ...headers } })
+      return login.send(
+        { ...grant, tokenUrl },
+        client,
+        { ...rest, url, headers: { ...rest.headers, ...headers } },
+        signal
+      )
     }
   }
   return {

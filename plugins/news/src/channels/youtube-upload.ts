@@ -1,4 +1,5 @@
 import type { Hash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { isRemoteFailure, type RemoteAnswer, RemoteFailure, type RemoteRequest } from '@svc/contracts'
 import { answerIncomplete, codeOf, fieldAt, listAt, textAt } from './answer.ts'
 import type { VideoFile } from './youtube-video.ts'
@@ -7,6 +8,8 @@ import type { VideoFile } from './youtube-video.ts'
 const CHUNK_BYTES = 8 * 1_048_576
 /** Requests without progress after which an upload fails. */
 const MAX_STALLS = 4
+/** Delay after the first request without progress; doubles for each further one. */
+const STALL_DELAY_MS = 200
 const HOUR_MS = 3_600_000
 
 export type SendRequest = (request: RemoteRequest) => Promise<RemoteAnswer>
@@ -56,6 +59,7 @@ export async function uploadVideo(options: UploadOptions): Promise<string | null
       if (!isRemoteFailure(error) || error.failureClass !== 'transient' || stalls >= MAX_STALLS) throw error
       at = null
     }
+    if (stalls > 0) await delay(STALL_DELAY_MS * 2 ** (stalls - 1), undefined, { signal })
   }
   throw stalled()
 }

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { type FileHandle, open, realpath } from 'node:fs/promises'
+import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
 import { RemoteFailure } from '@svc/contracts'
 
@@ -44,13 +44,11 @@ export class VideoFile {
     const inside = relative(await realpath(root), place)
     if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || join(root, inside) === inside)
       throw problem('video_outside', path, 'is outside the project; copy it into the project')
+    const { size } = await usable(place, path)
     const file = await open(place, 'r')
     try {
-      const stats = await file.stat()
-      if (!stats.isFile() || stats.size === 0 || stats.size > MAX_BYTES)
-        throw problem('video_invalid', path, 'is not a file of 1 byte to 256 GB; name another file')
-      const video = new VideoFile(file, path, sha3, stats.size)
-      const digest = await video.hashOf(stats.size, signal)
+      const video = new VideoFile(file, path, sha3, size)
+      const digest = await video.hashOf(size, signal)
       if (digest.digest('hex') !== sha3) throw video.changed()
       return video
     } catch (error) {
@@ -96,6 +94,12 @@ export class VideoFile {
   close(): Promise<void> {
     return this.#file.close()
   }
+}
+
+async function usable(place: string, path: string): Promise<{ readonly size: number }> {
+  const stats = await stat(place)
+  if (stats.isFile() && stats.size > 0 && stats.size <= MAX_BYTES) return stats
+  throw problem('video_invalid', path, 'is not a file of 1 byte to 256 GB; name another file')
 }
 
 function problem(code: string, path: string, what: string): RemoteFailure {

@@ -107,7 +107,7 @@ async function connect(
   const grant = { service: SERVICE, clientAuth: 'body', clientId, clientSecret, refreshToken } as const
   const tokenUrl = addressOf(loginBase, '/token')
   const client = http.named(SERVICE)
-  return { base, refreshToken, send: request => login.send({ ...grant, tokenUrl }, client, request) }
+  return { base, refreshToken, send: request => login.send({ ...grant, tokenUrl }, client, request, signal) }
 }
 
 /** Continues the upload of an earlier attempt. Returns null if there is none, or if it cannot have created a video. */

@@ -8,6 +8,8 @@ export interface ChannelSecret {
 }
 
 export interface ChannelSecretOptions {
+  /** Id for `svc secrets`, such as `reddit.client_id`. Default: `news.SETTING`. */
+  readonly id?: string
   /** Service that it belongs to, such as `Reddit`. */
   readonly service: string
   /** Description, such as `client id of the application`. */
@@ -19,11 +21,11 @@ export interface ChannelSecretOptions {
 
 /** Declares a credential. The keyring and the auth file have it under the name of the setting. */
 export function channelSecret(setting: string, env: string, options: ChannelSecretOptions): ChannelSecret {
-  const { service, what, material = 'token', backendOnly = false } = options
+  const { id = `news.${setting}`, service, what, material = 'token', backendOnly = false } = options
   return {
     setting,
     declared: {
-      id: `news.${setting}`,
+      id,
       env,
       registry: setting,
       class: 'account',

@@ -33,16 +33,21 @@ export interface RefreshGrant {
 export class RefreshTokenLogin {
   #current: { readonly key: string; readonly login: SecretLogin } | null = null
 
-  /** Throws {@link RemoteFailure}; a refused refresh token has the class `auth` and the code `oauth_refused`. */
-  async send(grant: RefreshGrant, http: RemoteClient, request: RemoteRequest): Promise<RemoteAnswer> {
+  /** Throws {@link RemoteFailure} and the reason of the signal. A refused refresh token has the class `auth` and the code `oauth_refused`. */
+  async send(
+    grant: RefreshGrant,
+    http: RemoteClient,
+    request: RemoteRequest,
+    signal: AbortSignal
+  ): Promise<RemoteAnswer> {
     const login = this.#loginFor(grant)
-    const token = await login.token()
+    const token = await login.token(signal)
     try {
       return await http.send(withToken(request, token))
     } catch (error) {
       if (!isRemoteFailure(error) || error.httpStatus !== 401) throw error
       await login.end(token)
-      return http.send(withToken(request, await login.token()))
+      return http.send(withToken(request, await login.token(signal)))
     }
   }
 
@@ -65,7 +70,6 @@ function withToken(request: RemoteRequest, token: string): RemoteRequest {
   return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } }
 }
 
-/** The exchange is not recorded, so that no hash of a body with a token is stored. */
 async function logIn(grant: RefreshGrant): Promise<{ token: string; lifetimeS: number }> {
   const { service, tokenUrl, clientId, clientSecret, refreshToken, clientAuth } = grant
   const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken })
@@ -74,8 +78,7 @@ async function logIn(grant: RefreshGrant): Promise<{ token: string; lifetimeS: n
     form.set('client_secret', clientSecret)
   }
   const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
-  const client = new RemoteClient({ service: `${service} login`, signal: AbortSignal.timeout(LOGIN_MS) })
-  const answer = await client.send({
+  const answer = await requestToken(service, {
     method: 'POST',
     url: tokenUrl,
     headers: {
@@ -97,6 +100,20 @@ async function logIn(grant: RefreshGrant): Promise<{ token: string; lifetimeS: n
     })
   const lifetimeS = typeof lifetime === 'number' && lifetime > 0 ? lifetime : DEFAULT_LIFETIME_S
   return { token, lifetimeS }
+}
+
+/** The exchange is not recorded, so that no hash of a body with a token is stored. */
+async function requestToken(service: string, request: RemoteRequest): Promise<RemoteAnswer> {
+  const signal = AbortSignal.timeout(LOGIN_MS)
+  try {
+    return await new RemoteClient({ service: `${service} login`, signal }).send(request)
+  } catch (error) {
+    if (isRemoteFailure(error) || !signal.aborted) throw error
+    throw new RemoteFailure(`${service}: no login within ${LOGIN_MS} ms; try again later`, {
+      failureClass: 'transient',
+      code: 'timeout'
+    })
+  }
 }
 
 function fieldsOf(answer: RemoteAnswer): Readonly<Record<string, unknown>> {

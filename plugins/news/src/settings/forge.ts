@@ -13,5 +13,9 @@ export const forge = {
 } as const
 
 export const forgeSecrets = {
-  token: channelSecret('forge_token', 'SVC_NEWS_FORGE_TOKEN', { service: 'the forge', what: 'token' })
+  token: channelSecret('forge_token', 'SVC_NEWS_FORGE_TOKEN', {
+    id: 'forge.news_token',
+    service: 'the forge',
+    what: 'token'
+  })
 } as const

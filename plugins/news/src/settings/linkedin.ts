@@ -15,7 +15,7 @@ export const linkedin = {
     })
   ),
   linkedin_version: t.string({
-    default: '202506',
+    default: '202606',
     pattern: '^20\\d{2}(?:0[1-9]|1[0-2])$',
     'x-env': 'SVC_SOCIAL_LINKEDIN_VERSION',
     description: 'Version of the API as YYYYMM. LinkedIn ends each version after about a year.'
@@ -29,6 +29,7 @@ export const linkedin = {
 
 export const linkedinSecrets = {
   accessToken: channelSecret('linkedin_access_token', 'SVC_SOCIAL_LINKEDIN_ACCESS_TOKEN', {
+    id: 'linkedin.access_token',
     service: 'LinkedIn',
     what: 'access token'
   })

@@ -22,6 +22,7 @@ export const openCollective = {
 
 export const openCollectiveSecrets = {
   token: channelSecret('open_collective_token', 'SVC_NEWS_OPENCOLLECTIVE_TOKEN', {
+    id: 'open_collective.token',
     service: 'Open Collective',
     what: 'personal token'
   })

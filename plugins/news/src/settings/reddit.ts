@@ -24,16 +24,12 @@ export const reddit = {
   reddit_api_base: channelAddress('https://oauth.reddit.com', 'Base address of the API of Reddit.')
 } as const
 
-const secret = (
-  setting: string,
-  env: string,
-  what: string,
-  material: 'client_id' | 'password' | 'token' | 'user_agent'
-) => channelSecret(setting, env, { service: 'Reddit', what, material, backendOnly: true })
+const secret = (name: string, env: string, what: string, material: 'client_id' | 'password' | 'token' | 'user_agent') =>
+  channelSecret(`reddit_${name}`, env, { id: `reddit.${name}`, service: 'Reddit', what, material, backendOnly: true })
 
 export const redditSecrets = {
-  clientId: secret('reddit_client_id', 'SVC_SOCIAL_REDDIT_CLIENT_ID', 'client id', 'client_id'),
-  clientSecret: secret('reddit_client_secret', 'SVC_SOCIAL_REDDIT_CLIENT_SECRET', 'client secret', 'password'),
-  refreshToken: secret('reddit_refresh_token', 'SVC_SOCIAL_REDDIT_REFRESH_TOKEN', 'refresh token', 'token'),
-  userAgent: secret('reddit_user_agent', 'SVC_SOCIAL_REDDIT_USER_AGENT', 'user agent', 'user_agent')
+  clientId: secret('client_id', 'SVC_SOCIAL_REDDIT_CLIENT_ID', 'client id', 'client_id'),
+  clientSecret: secret('client_secret', 'SVC_SOCIAL_REDDIT_CLIENT_SECRET', 'client secret', 'password'),
+  refreshToken: secret('refresh_token', 'SVC_SOCIAL_REDDIT_REFRESH_TOKEN', 'refresh token', 'token'),
+  userAgent: secret('user_agent', 'SVC_SOCIAL_REDDIT_USER_AGENT', 'user agent', 'user_agent')
 } as const

@@ -20,11 +20,17 @@ export const youtube = {
   youtube_api_base: channelAddress('https://www.googleapis.com', 'Base address of the API and of uploads of YouTube.')
 } as const
 
-const secret = (setting: string, env: string, what: string, material: 'client_id' | 'password' | 'token') =>
-  channelSecret(setting, env, { service: 'YouTube', what, material, backendOnly: true })
+const secret = (name: string, env: string, what: string, material: 'client_id' | 'password' | 'token') =>
+  channelSecret(`youtube_${name}`, env, {
+    id: `youtube.${name}`,
+    service: 'YouTube',
+    what,
+    material,
+    backendOnly: true
+  })
 
 export const youtubeSecrets = {
-  clientId: secret('youtube_client_id', 'SVC_SOCIAL_YOUTUBE_CLIENT_ID', 'client id', 'client_id'),
-  clientSecret: secret('youtube_client_secret', 'SVC_SOCIAL_YOUTUBE_CLIENT_SECRET', 'client secret', 'password'),
-  refreshToken: secret('youtube_refresh_token', 'SVC_SOCIAL_YOUTUBE_REFRESH_TOKEN', 'refresh token', 'token')
+  clientId: secret('client_id', 'SVC_SOCIAL_YOUTUBE_CLIENT_ID', 'client id', 'client_id'),
+  clientSecret: secret('client_secret', 'SVC_SOCIAL_YOUTUBE_CLIENT_SECRET', 'client secret', 'password'),
+  refreshToken: secret('refresh_token', 'SVC_SOCIAL_YOUTUBE_REFRESH_TOKEN', 'refresh token', 'token')
 } as const
