@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { PlannedFile, PublicationManifest } from '@svc/contracts'
+import { create } from 'tar'
+import { workOf } from '../work.ts'
+import { type BundleFile, checkDocument, checkLayout } from './checks.ts'
+import { texDocument } from './document.ts'
+import { readFigures } from './figures.ts'
+import { Findings } from './findings.ts'
+import { type Handoff, handoffOf } from './handoff.ts'
+
+export const HANDOFF_FILE = 'arxiv_handoff.json'
+export const BUNDLE_FILE = 'arxiv_bundle.tar.gz'
+export const MAIN_FILE = 'main.tex'
+
+/** Time of all files of the archive, so that the same content gives the same bytes. */
+const MTIME = new Date(Date.UTC(2020, 0, 1))
+
+/** Complete bundle in memory. */
+export interface ArxivBundle {
+  readonly handoff: Handoff
+  readonly contents: ReadonlyMap<string, Buffer>
+  readonly archive: Buffer
+}
+
+/**
+ * Creates the bundle of a publication: the same bytes for the same content and images. The handoff has the findings; a
+ * bundle with errors must not be written.
+ */
+export async function createBundle(manifest: PublicationManifest, projectRoot: string): Promise<ArxivBundle> {
+  const work = workOf(manifest)
+  const findings = new Findings()
+  const { tex, figures } = texDocument(manifest, work, findings)
+  const images = await readFigures(figures, manifest, projectRoot, findings)
+  const contents = new Map<string, Buffer>([[MAIN_FILE, Buffer.from(tex, 'utf8')]])
+  for (const { name, content } of images) contents.set(name, content)
+  const files: readonly BundleFile[] = [...contents].map(([name, content]) => ({
+    name,
+    bytes: content.length,
+    head: content.subarray(0, 8)
+  }))
+  checkLayout(files, findings)
+  // Figures that cannot be read have a finding already.
+  checkDocument(tex, [...files, ...figures], findings)
+  const archive = await archiveOf(contents)
+  const handoff = handoffOf(manifest, work, {
+    bundle: planned(BUNDLE_FILE, archive),
+    files: [...contents].map(([name, content]) => planned(name, content)),
+    findings: findings.list()
+  })
+  return { handoff, contents, archive }
+}
+
+function planned(name: string, content: Buffer): PlannedFile {
+  return { name, bytes: content.length, sha3_256: createHash('sha3-256').update(content).digest('hex') }
+}
+
+/** Writes files in a temporary folder, and returns them as a compressed archive. */
+async function archiveOf(contents: ReadonlyMap<string, Buffer>): Promise<Buffer> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-arxiv-'))
+  try {
+    const names = [...contents.keys()].sort()
+    for (const name of names) {
+      const path = join(folder, name)
+      await mkdir(dirname(path), { recursive: true })
+      await writeFile(path, contents.get(name) ?? '', { mode: 0o644 })
+      await utimes(path, MTIME, MTIME)
+    }
+    const parts: Buffer[] = []
+    const stream = create(
+      { cwd: folder, gzip: { level: 9, portable: true }, portable: true, mtime: MTIME, noPax: true },
+      names
+    )
+    for await (const part of stream as AsyncIterable<Buffer>) parts.push(part)
+    return Buffer.concat(parts)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Writes a bundle into a folder. The handoff is last: when it is there, the other files are those that it names. */
+export async function writeBundle(folder: string, { handoff, contents, archive }: ArxivBundle): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await rm(join(folder, HANDOFF_FILE), { force: true })
+  await replace(join(folder, MAIN_FILE), contents.get(MAIN_FILE) ?? Buffer.alloc(0))
+  await replace(join(folder, BUNDLE_FILE), archive)
+  await replace(join(folder, HANDOFF_FILE), Buffer.from(`${JSON.stringify(handoff, null, 2)}\n`, 'utf8'))
+}
+
+async function replace(path: string, content: Buffer): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`
+  try {
+    await writeFile(draft, content, { flush: true })
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+/** Returns the handoff of a folder; null if there is none that can be read. */
+export async function readHandoff(folder: string): Promise<Handoff | null> {
+  try {
+    const found: unknown = JSON.parse(await readFile(join(folder, HANDOFF_FILE), 'utf8'))
+    const { content_sha3_256, publication_id, bundle } = found as Partial<Handoff>
+    const isHandoff = typeof content_sha3_256 === 'string' && typeof publication_id === 'string'
+    return isHandoff && typeof bundle?.sha3_256 === 'string' ? (found as Handoff) : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,6 @@
+export { arxivAssist } from './adapter.ts'
+export { createBundle, readHandoff } from './bundle.ts'
+export { texText } from './characters.ts'
+export { type BundleFile, checkDocument, checkLayout } from './checks.ts'
+export { ARXIV_BUNDLE_CODES, Findings } from './findings.ts'
+export { texMath } from './math.ts'

@@ -1,0 +1,121 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { checkDocument, createBundle, Findings, texMath, texText } from '#arxiv'
+import { nastyMarkdown, nastyMath } from './arxiv-arbitrary.ts'
+import { arxivWork, PNG } from './arxiv-samples.ts'
+
+/** Commands that the writer uses; the rest of a document is text. */
+const COMMANDS = new Set(
+  [
+    'documentclass pdfoutput usepackage emergencystretch title author and date begin end maketitle small item par noindent',
+    'section subsection subsubsection paragraph subparagraph emph textbf texttt textsuperscript textsubscript href cite',
+    'bibitem ensuremath setcounter hline includegraphics centering caption linewidth textheight rule ttfamily raggedright',
+    'newline mbox text mathbb mathrm frac dfrac sqrt left right boxtimes square'
+  ].flatMap(line => line.split(' '))
+)
+
+function project(t: Test): string {
+  return t.testdir({ docs: { 'paper.md': '# Paper', figures: { 'plot.png': PNG } } })
+}
+
+t.test('a body becomes the committed document, which PDFLaTeX has compiled', async t => {
+  const { contents, handoff } = await createBundle(arxivWork(), project(t))
+  const tex = String(contents.get('main.tex'))
+  const file = join(import.meta.dirname, 'fixtures/arxiv/main.tex')
+  if (process.env.SVC_TEST_UPDATE === '1') await writeFile(file, tex)
+  t.equal(tex, await readFile(file, 'utf8'))
+  t.same(handoff.findings, [])
+  t.same([...contents.keys()], ['main.tex', 'figures/fig1.png'])
+})
+
+t.test('no text breaks out: the document keeps its structure, and contains only known commands', async t => {
+  const root = project(t)
+  const outline = (tex: string): readonly string[] => tex.match(/\\(?:begin|end)\{document\}|\\usepackage[^\n]*/g) ?? []
+  const expected = outline(String((await createBundle(arxivWork(), root)).contents.get('main.tex')))
+  const accents = new Set([...'`\'^~="rHvdcukb.'])
+  await fc.assert(
+    fc.asyncProperty(nastyMarkdown, async body => {
+      const work = arxivWork({ body_markdown: body, title: `T ${body}`, abstract_text: body, author: `A ${body}` })
+      const { contents } = await createBundle(work, root)
+      const tex = String(contents.get('main.tex'))
+      if (!/^[\x20-\x7e\n]*$/.test(tex)) throw new Error('a character is not ASCII')
+      if (outline(tex).join() !== expected.join()) throw new Error('the outline changed')
+      const findings = new Findings()
+      checkDocument(tex, [{ name: 'figures/fig1.png' }], findings)
+      const [first] = findings.list()
+      if (first !== undefined) throw new Error(`${first.code}: ${first.message}\n${tex}`)
+      // Display formulas, escaped characters and commands of single characters.
+      for (const [, name = ''] of tex.matchAll(/\\([A-Za-z]+|.)/gs)) {
+        if (name.length === 1 && !/[a-zA-Z]/.test(name)) continue
+        const isKnown = COMMANDS.has(name) || accents.has(name) || texMath(`\\${name}`) !== null
+        if (!isKnown && !/^(?:text|quote|guil|[a-zA-Z]{1,2}$|pounds|ldots|dag|ddag)/.test(name))
+          throw new Error(`unknown command \\${name}\n${tex}`)
+      }
+    }),
+    { numRuns: 120 }
+  )
+})
+
+t.test('a formula is refused, or it is closed and contains known commands only', t => {
+  fc.assert(
+    fc.property(nastyMath, source => {
+      const tex = texMath(source)
+      if (tex === null) return
+      const findings = new Findings()
+      checkDocument(`\\begin{document}{${tex}}\\end{document}`, [], findings)
+      if (findings.list().length > 0) throw new Error(JSON.stringify(findings.list()))
+      if (/\\(?:input|def)|\^\^|(?<!\\)[$#%~]/.test(tex)) throw new Error(tex)
+    }),
+    { numRuns: 500 }
+  )
+  t.equal(texMath('x_i^2 + \\alpha'), 'x_{i}^{2} + \\alpha ')
+  for (const wrong of [
+    '\\input{a}',
+    'a^b^c',
+    '{',
+    '}',
+    '\\frac{a}',
+    '\\left( x',
+    'x & y',
+    '\\begin{document}',
+    '^^5c',
+    '$',
+    '%',
+    '\\text{$}',
+    ''
+  ])
+    t.equal(texMath(wrong), null, wrong)
+  t.equal(texMath('{'.repeat(100_000)), null, 'depth is limited')
+  t.end()
+})
+
+t.test('characters become commands, or are reported', async t => {
+  t.equal(
+    texText('Erdős & Łódź – “x”').tex,
+    "Erd\\H{o}s \\& \\L{}\\'{o}d\\'{z} \\textendash{} \\textquotedblleft{}x\\textquotedblright{}"
+  )
+  t.equal(texText('−∑α²½ﬁ').tex, '\\ensuremath{-}\\ensuremath{\\sum}\\ensuremath{\\alpha}\\textsuperscript{2}1/2fi')
+  t.same(texText('漢 ok 漢').unsupported, ['漢'])
+  const { handoff } = await createBundle(arxivWork({ body_markdown: '漢 and 🎉' }), project(t))
+  t.match(handoff.findings, [
+    { code: 'arxiv_character_unsupported', severity: 'error', message: /U\+6F22/ },
+    { code: 'arxiv_character_unsupported', severity: 'error', message: /U\+1F389/ }
+  ])
+})
+
+t.test('what the body refers to is checked', async t => {
+  const codes = async (body_markdown: string) => {
+    const { handoff } = await createBundle(arxivWork({ body_markdown }), project(t))
+    return handoff.findings.map(({ code }) => code)
+  }
+  t.same(await codes('[@nobody]'), ['arxiv_citation_unknown'])
+  t.same(await codes('$\\nocommand$'), ['arxiv_math_unsupported'])
+  t.same(await codes('![a](https://example.org/a.png)'), ['arxiv_image_remote'])
+  t.same(await codes('![a](a.svg)'), ['arxiv_image_format'])
+  t.same(await codes('![a](../../../etc/passwd.png)'), ['arxiv_path_outside'])
+  t.same(await codes('![a](none.png)'), ['arxiv_image_missing'])
+  t.same(await codes('<b>x</b>'), ['arxiv_html_ignored'])
+  t.same(await codes('Text [@gray1981] ![a](figures/plot.png)'), [])
+})
