@@ -3,6 +3,7 @@ import type { PublicationManifest } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, defined, t } from '@svc/plugin-sdk'
 import { publicationErrors } from '../errors.ts'
 import { comparison } from '../operations/handlers.ts'
+import { oneLine, printable } from '../printable.ts'
 import type { Records } from '../records.ts'
 import { readToken } from './token.ts'
 
@@ -122,7 +123,7 @@ async function confirm(
   const digest = manifest.content_sha3_256
   const { text } = comparison(manifest, await records.manifests.revision(publication_id, 'approved'))
   io.stdout.write(
-    `Title:   ${line(manifest.title)}\nAuthor:  ${line(manifest.author)}\nVersion: ${manifest.version}\nDigest:  ${digest}\n\n`
+    `Title:   ${oneLine(manifest.title)}\nAuthor:  ${oneLine(manifest.author)}\nVersion: ${manifest.version}\nDigest:  ${digest}\n\n`
   )
   io.stdout.write(`Changes since the last approved content:\n${printable(text)}\n\n`)
   const ask = createInterface({ input: io.stdin, output: io.stdout, terminal: true })
@@ -135,13 +136,4 @@ async function confirm(
   } finally {
     ask.close()
   }
-}
-
-function line(text: string): string {
-  return printable(text).replaceAll(/\s+/g, ' ')
-}
-
-/** Removes characters that control the terminal, and those that change the direction of text. */
-function printable(text: string): string {
-  return text.replaceAll(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, '\ufffd')
 }

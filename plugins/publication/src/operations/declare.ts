@@ -100,7 +100,7 @@ export const showOperation = defineOperation({
     publication: manifest,
     approvals: t.array(approval),
     missing_approvals: t.integer({ description: 'Approvals that the gate still needs.' }),
-    lines: t.array(t.string(), { description: 'Approvals, attempts and links as text.' }),
+    text: t.string({ description: 'All of it, and the newest attempts, as text.' }),
     attempts: t.array(
       t.object({
         channel: t.string({ description: 'Channel of the news, or scholarly:ADAPTER.' }),
@@ -147,21 +147,7 @@ export const showOperation = defineOperation({
     cli: {
       command: 'publication show',
       args: ['publication_id'],
-      view: {
-        fields: [
-          'publication.publication_id',
-          'publication.title',
-          'publication.author',
-          'publication.content_type',
-          'publication.state',
-          'publication.version',
-          'publication.content_sha3_256',
-          'publication.source_ref',
-          'publication.body_bytes',
-          'missing_approvals',
-          'lines'
-        ]
-      }
+      view: { text: 'text' }
     }
   }
 })

@@ -10,6 +10,7 @@ import { defined, type PluginContext } from '@svc/plugin-sdk'
 import { changesBetween } from '../changes.ts'
 import { readContent } from '../manuscript/manuscript.ts'
 import { identify } from '../people.ts'
+import { oneLine, printable } from '../printable.ts'
 import type { Records } from '../records.ts'
 import type { Settings } from '../settings.ts'
 import { isDual } from '../store/approvals.ts'
@@ -45,7 +46,7 @@ export function implementOperations(ctx: PluginContext<unknown>, records: Record
       publication: { ...shown(manifest), ...(body ? { body_markdown: manifest.body_markdown } : {}) },
       approvals: approvals.map(({ publication_id: _, ...each }) => each),
       missing_approvals: missing(approvals),
-      lines: linesOf(approvals, attempts, links),
+      text: textOf(manifest, approvals, attempts, links),
       attempts: attempts.map(({ publication_id: _, ...each }) => each),
       ...{ links, revisions, events }
     }
@@ -104,7 +105,7 @@ export function comparison(manifest: ManifestContent, former: ManifestContent | 
     return { since: null, changes: [], text }
   }
   const changes = changesBetween(former, manifest)
-  const text = changes.map(({ field, patch }) => `${field}\n${patch}`).join('\n')
+  const text = printable(changes.map(({ field, patch }) => `${field}\n${patch}`).join('\n'))
   return {
     since: manifestDigest(former),
     changes: [...changes],
@@ -117,17 +118,29 @@ export function missing(approvals: Parameters<typeof isDual>[0]): number {
   return isDual(approvals) ? 0 : Math.max(1, 2 - approvals.length)
 }
 
-function linesOf(
+function textOf(
+  { publication_id, title, author, content_type, state, version, content_sha3_256, source_ref }: PublicationManifest,
   approvals: readonly PublicationApproval[],
   attempts: readonly PublicationAttempt[],
   links: readonly PublicationLink[]
-): string[] {
+): string {
   const at = (ms: number) => new Date(ms).toISOString()
-  return [
-    ...approvals.map(each => `approved by ${each.approver} (${each.approver_role}) at ${at(each.approved_at_ms)}`),
-    ...attempts.slice(0, MAX_LINES).map(each => `attempt to send to ${each.channel} at ${at(each.attempted_at_ms)}`),
-    ...links.slice(0, MAX_LINES).map(({ kind, value, source }) => `${kind} ${value} (${source})`)
+  const lacking = missing(approvals)
+  const rows: (readonly [string, string])[] = [
+    ['author', author],
+    ['kind', content_type],
+    ['state', `${state}, version ${version}`],
+    ['digest', content_sha3_256],
+    ['origin', source_ref ?? ''],
+    ...approvals.map(
+      each => ['approved', `by ${each.approver} (${each.approver_role}), ${at(each.approved_at_ms)}`] as const
+    ),
+    ...(lacking === 0 ? [] : [['missing', `${lacking} ${lacking === 1 ? 'approval' : 'approvals'}`] as const]),
+    ...attempts.slice(0, MAX_LINES).map(each => ['attempt', `${each.channel}, ${at(each.attempted_at_ms)}`] as const),
+    ...links.slice(0, MAX_LINES).map(({ kind, value, source }) => ['link', `${kind} ${value} (${source})`] as const)
   ]
+  const lines = rows.filter(([, value]) => value !== '').map(([name, value]) => `${name.padEnd(9)} ${oneLine(value)}`)
+  return [`${publication_id}: ${oneLine(title)}`, ...lines].join('\n')
 }
 
 function idOf({ publication_id, content_sha3_256 }: PublicationManifest) {
