@@ -1,7 +1,13 @@
-import { RemoteFailure, type ScholarlyAdapter } from '@svc/contracts'
+import { type AdapterProblem, RemoteFailure, type ScholarlyAdapter } from '@svc/contracts'
 import { closest } from '@svc/plugin-sdk'
 import { scholarlyErrors } from './errors.ts'
 import type { Settings } from './settings.ts'
+
+/** Returns a problem and what to do about it, as sentences. */
+export function problemText({ message, hint }: Pick<AdapterProblem, 'message' | 'hint'>): string {
+  if (hint === '') return message
+  return `${message.replace(/[.;:\s]+$/, '')}. ${hint}`
+}
 
 /** Archives by name and alias. */
 export class AdapterChoice {

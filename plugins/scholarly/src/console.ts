@@ -128,7 +128,7 @@ const jobPage: DashboardPage = {
           operation: 'scholarly.job',
           input: { job_id: { from: 'route', name: 'job_id' } },
           field: 'job',
-          name: 'job.publication_id',
+          name: 'publication_id',
           of: JOB_ROW,
           columns: [
             ...jobColumns,

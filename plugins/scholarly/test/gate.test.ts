@@ -113,7 +113,7 @@ t.test('an archive with a problem is listed with it, and refuses', async t => {
   const { adapters } = (await world.kernel.callById('scholarly.adapters', {})) as { adapters: { name: string }[] }
   t.match(
     adapters.find(({ name }) => name === 'test_archive'),
-    { state: 'config', problem: 'there is no token; set one', live: true }
+    { state: 'config', problem: 'there is no token. set one', live: true }
   )
   t.match(await world.submit({ adapter: 'test_archive', submit: false }), { problem: { error_class: 'config' } })
   await t.rejects(world.submit({ adapter: 'test_archive' }), { code: 'SCH_CONFIG_INVALID', hint: 'set one' })

@@ -1,5 +1,6 @@
 import type { InboxItem } from '@svc/contracts'
 import { type Handler, isSvcError } from '@svc/plugin-sdk'
+import { problemText } from '../choice.ts'
 import { scholarlyErrors } from '../errors.ts'
 import { runDueJobs } from '../jobs/worker.ts'
 import type {
@@ -41,8 +42,7 @@ export function adaptersHandler({ choice, mask }: HandlerParts): Handler<typeof 
               hint: 'change the setting'
             }
       const state = problem?.failureClass ?? ('ready' as const)
-      const text =
-        problem === null ? null : mask([problem.message, problem.hint].filter(part => part !== '').join('; '))
+      const text = problem === null ? null : mask(problemText(problem))
       return { name, aliases: [...aliases], summary, live, default: name === standard, preflight, state, problem: text }
     })
     return { adapters: await Promise.all(adapters) }
@@ -86,7 +86,7 @@ export function replayHandler(parts: HandlerParts): Handler<typeof scholarlyRepl
     const refuse = (reason: string, hint: string) =>
       scholarlyErrors.create('SCH_REPLAY_REFUSED', `job ${job_id}: ${reason}`, { hint })
     if (job.status !== 'failed')
-      throw refuse(`it is ${job.status}, and only failed jobs are replayed`, 'svc scholarly jobs')
+      throw refuse(`its state is ${job.status}; only failed jobs are replayed`, 'svc scholarly jobs')
     if (job.metadata.error_code === 'remote_rejected')
       throw refuse('the archive rejected this content', 'change the publication, then submit the new content')
     if (job.metadata.error_code === 'outcome_unknown' && !confirm_absent)

@@ -1,5 +1,6 @@
 import type { GateCode } from '@svc/contracts'
 import type { OutputOf } from '@svc/plugin-sdk'
+import { problemText } from '../choice.ts'
 import { gateText } from '../jobs/checks.ts'
 import type { scholarlySubmit } from '../operations/submit.ts'
 
@@ -24,7 +25,7 @@ export function submitText(answer: Answer, codes: readonly GateCode[]): string {
   }
   if (codes.length > 0) lines.push(`gate:      ${gateText(codes)}`)
   for (const { severity, code, message } of preflight?.findings ?? []) lines.push(`  ${severity}: ${message} (${code})`)
-  if (problem !== null) lines.push(`problem:   ${problem.message}${problem.hint === '' ? '' : `; ${problem.hint}`}`)
+  if (problem !== null) lines.push(`problem:   ${problemText(problem)}`)
   lines.push(...jobLines(answer))
   return lines.join('\n')
 }

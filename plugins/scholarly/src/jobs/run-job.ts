@@ -8,7 +8,7 @@ import {
   type UploadProgress
 } from '@svc/contracts'
 import { errorMessage, isSvcError, LinkedSignal, type Logger } from '@svc/plugin-sdk'
-import type { AdapterChoice } from '../choice.ts'
+import { type AdapterChoice, problemText } from '../choice.ts'
 import { failed, jobFailure } from '../failures.ts'
 import type { Settings } from '../settings.ts'
 import { meaningOf } from '../status/mapping.ts'
@@ -131,7 +131,7 @@ async function closedBy(
   if (preflight?.ok === false) return failed('preflight', 'preflight', preflightText(preflight))
   const problem = await adapter.problem()
   if (problem === null) return null
-  const message = `${adapter.name}: ${problem.message}; ${problem.hint}`
+  const message = `${adapter.name}: ${problemText(problem)}`
   return problem.failureClass === 'disabled' ? waiting('disabled', message) : failed('config', 'problem', message)
 }
 
