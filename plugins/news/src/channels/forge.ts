@@ -34,7 +34,7 @@ interface Options {
   readonly discussion_category?: string
 }
 
-const repository = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}/[A-Za-z0-9_.-]{1,100}$' }
+const repository = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}/(?!\\.{1,2}$)[A-Za-z0-9_.-]{1,100}$' }
 const text = { type: 'string', minLength: 1, maxLength: 60_000 }
 const title = { type: 'string', minLength: 1, maxLength: 256 }
 const category = { type: 'string', minLength: 1, maxLength: 100 }
