@@ -25,6 +25,8 @@ export interface RemoteRequest {
   /** Statuses other than 2xx that are returned instead of thrown, such as 404. */
   readonly accept?: readonly number[]
   readonly onSent?: (bytes: number) => void
+  /** Path in records and fingerprints, for an address whose path is a credential. Default: the path of the address. */
+  readonly recordedPath?: string
 }
 
 /** A file that is streamed as the body. */
@@ -118,7 +120,8 @@ export class RemoteClient {
     const { service, signal, silenceMs = SILENCE_MS, record } = this.#options
     const { method, headers, body, accept = [], onSent } = request
     const at = Date.now()
-    const hash = createHash('sha3-256').update(`${method} ${url.origin}${url.pathname}\n`)
+    const recordedUrl = `${url.origin}${request.recordedPath ?? url.pathname}`
+    const hash = createHash('sha3-256').update(`${method} ${recordedUrl}\n`)
     const watchdog = new AbortController()
     let timer: NodeJS.Timeout | undefined
     let isOver = false
@@ -134,7 +137,7 @@ export class RemoteClient {
       record?.({
         at_ms: at,
         method,
-        url: `${url.origin}${url.pathname}`,
+        url: recordedUrl,
         http_status,
         request_fingerprint: hash.copy().digest('hex'),
         response_fingerprint: response === null ? null : createHash('sha3-256').update(response).digest('hex'),

@@ -22,7 +22,9 @@ export async function findEarlierPost(
 ): Promise<ChannelReceipt | null> {
   if (!context.mayExist) return null
   const sentAt = sentAtOf(context)
-  const found = await lookOrGiveUp(service, () => look(Math.max(0, (sentAt ?? 0) - CLOCK_SKEW_MS)))
+  const found = await lookOrGiveUp(service, 'an earlier attempt may have sent the post', () =>
+    look(Math.max(0, (sentAt ?? 0) - CLOCK_SKEW_MS))
+  )
   if (found !== null) return found
   const waitMs = sentAt === null ? 0 : sentAt + settleMs - Date.now()
   if (waitMs <= 0) return null
@@ -48,15 +50,13 @@ export function outcomeUnknown(service: string, why: string): RemoteFailure {
   })
 }
 
-async function lookOrGiveUp<A>(service: string, look: () => Promise<A>): Promise<A> {
+/** Looks for a post. If the account may not look, throws the code `outcome_unknown` with what is known. */
+export async function lookOrGiveUp<A>(service: string, known: string, look: () => Promise<A>): Promise<A> {
   try {
     return await look()
   } catch (error) {
     if (!isRemoteFailure(error) || error.retryable || error.code === 'outcome_unknown') throw error
-    throw outcomeUnknown(
-      service,
-      `an earlier attempt may have sent the post, and it cannot be looked up (${error.code})`
-    )
+    throw outcomeUnknown(service, `${known}, and it cannot be looked up (${error.code})`)
   }
 }
 

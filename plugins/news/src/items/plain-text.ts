@@ -2,6 +2,8 @@ import { markdown } from '../feed/markdown.ts'
 
 /** Characters of a body that are read for its first paragraph. */
 const MAX_READ = 8_192
+/** Characters of a body that are read for its text. */
+const MAX_TEXT = 65_536
 
 /** Returns the first paragraph of a Markdown text without Markdown syntax; empty if there is none. */
 export function firstParagraph(text: string): string {
@@ -15,6 +17,16 @@ export function firstParagraph(text: string): string {
     if (found !== '') return found
   }
   return ''
+}
+
+/** Returns a Markdown text without Markdown syntax: a line for each paragraph, heading and list item, after a blank one. */
+export function plainText(text: string): string {
+  return markdown()
+    .parse(text.slice(0, MAX_TEXT), {})
+    .filter(({ type }) => type === 'inline')
+    .map(({ children }) => textOf(children ?? []).trim())
+    .filter(line => line !== '')
+    .join('\n\n')
 }
 
 function textOf(tokens: readonly { readonly type: string; readonly content: string }[]): string {

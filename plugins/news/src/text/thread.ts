@@ -8,6 +8,8 @@ export interface ThreadOptions {
   readonly maxParts: number
   /** Marks the end of a shortened text. Default `...`. */
   readonly suffix?: string
+  /** Last paragraph, such as a link. It is kept when the text is shortened. */
+  readonly ending?: string
 }
 
 /** Code units that are read for one part. */
@@ -15,19 +17,30 @@ const WINDOW = 65_536
 
 /**
  * Divides a text into the parts of a thread, between words where possible. With more than one part, each ends with its
- * number, such as `2/5`. A single unit that exceeds the limits is left out.
+ * number, such as `2/5`. A single unit that exceeds the limits is left out with what follows.
  */
-export function splitThread(text: string, { meters, maxParts, suffix = '...' }: ThreadOptions): string[] {
-  const whole = text.trim()
-  if (maxParts <= 1 || fits(whole, meters)) return whole === '' ? [] : [cutText(whole, { meters, suffix })]
-  const inner = reserve(meters, meter => lengthOf(` ${maxParts}/${maxParts}`, meter))
+export function splitThread(text: string, { meters, maxParts, suffix = '...', ending = '' }: ThreadOptions): string[] {
+  const end = ending === '' ? '' : `\n\n${ending}`
+  const whole = `${text.trim()}${end}`.trim()
+  if (whole === '') return []
+  if (fits(whole, meters)) return [whole]
+  const numbered = maxParts <= 1 ? meters : reserve(meters, meter => lengthOf(` ${maxParts}/${maxParts}`, meter))
   const parts: string[] = []
   for (let rest = whole; rest !== ''; ) {
-    const part = cutText(rest.slice(0, WINDOW), { meters: inner, suffix: parts.length === maxParts - 1 ? suffix : '' })
+    const isLast = parts.length === maxParts - 1
+    const window = rest.slice(0, WINDOW)
+    const part =
+      isLast && !fits(window, numbered) ? shortened(window) : cutText(window, { meters: numbered, suffix: '' })
     if (part === '') break
     parts.push(part)
-    if (parts.length === maxParts) break
+    if (isLast) break
     rest = rest.slice(part.length).trimStart()
   }
   return parts.length > 1 ? parts.map((part, n) => `${part} ${n + 1}/${parts.length}`) : parts
+
+  function shortened(rest: string): string {
+    const room = reserve(numbered, meter => lengthOf(end, meter))
+    const words = rest.endsWith(end) ? rest.slice(0, rest.length - end.length) : rest
+    return `${cutText(words, { meters: room, suffix })}${end}`
+  }
 }
