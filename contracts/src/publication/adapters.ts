@@ -27,6 +27,11 @@ export interface ScholarlyAdapter {
   httpAttempts?(): number
   /** Returns why it cannot be used now, such as a missing token, or null. */
   problem(): Promise<AdapterProblem | null>
+  /**
+   * Asks the archive whether the credentials work, by requests that change nothing. Throws {@link RemoteFailure}. Absent:
+   * the archive has no such request, or needs no credentials.
+   */
+  checkAccess?(context: StatusContext): Promise<AdapterAccess>
   /** Returns what `submit` would do, without network access. Throws {@link RemoteFailure} for content it cannot use. */
   plan(manifest: PublicationManifest, signal: AbortSignal): Promise<SubmissionPlan>
   /** Submits a publication. Throws {@link RemoteFailure}. */
@@ -40,6 +45,11 @@ export interface AdapterProblem {
   readonly message: string
   /** Next step, as one sentence or one command. */
   readonly hint: string
+}
+
+export interface AdapterAccess {
+  /** Name of the account; null if the archive does not say it. */
+  readonly account: string | null
 }
 
 export interface SubmissionPlan {

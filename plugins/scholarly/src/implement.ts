@@ -1,15 +1,18 @@
 import type { PluginContext } from '@svc/plugin-sdk'
+import { checkHandler } from './handlers/check.ts'
 import * as jobHandlers from './handlers/jobs.ts'
 import type { HandlerParts } from './handlers/parts.ts'
 import { type StageParts, stageHandler } from './handlers/stage.ts'
 import { statusHandler, submissionsHandler } from './handlers/status.ts'
 import { preflightHandler, submitHandler } from './handlers/submit.ts'
+import { scholarlyCheck } from './operations/check.ts'
 import * as jobs from './operations/jobs.ts'
 import * as status from './operations/status.ts'
 import * as submit from './operations/submit.ts'
 
 export const OPERATIONS = [
   submit.scholarlyAdapterList,
+  scholarlyCheck,
   submit.scholarlySubmit,
   submit.scholarlyStage,
   submit.scholarlyPreflight,
@@ -26,6 +29,7 @@ export const OPERATIONS = [
 
 export function implementOperations(ctx: Pick<PluginContext, 'implement'>, parts: HandlerParts & StageParts): void {
   ctx.implement(submit.scholarlyAdapterList, jobHandlers.adaptersHandler(parts))
+  ctx.implement(scholarlyCheck, checkHandler(parts))
   ctx.implement(submit.scholarlySubmit, submitHandler(parts))
   ctx.implement(submit.scholarlyStage, stageHandler(parts))
   ctx.implement(submit.scholarlyPreflight, preflightHandler(parts))

@@ -156,6 +156,20 @@ for (const archive of ARCHIVES) {
     t.match(stored.declared(), [{ id: `${name}.access_token`, policy: 'optional' }])
   })
 
+  t.test(`${name}: a check of the token only reads, and has the class of a refusal`, async t => {
+    const { world, server } = await queue(t, archive)
+    t.match(await world.kernel.callById('scholarly.check', {}), { adapter: name, checked: true, text: /work/ })
+    server.fail({ on: 'GET /', status: 401 })
+    await t.rejects(world.kernel.callById('scholarly.check', { adapter: name }), { code: 'SCH_AUTH_FAILED' })
+    t.ok(server.seen.every(({ method }) => method === 'GET'))
+    t.match(await world.kernel.callById('scholarly.check', { adapter: 'echo' }), { checked: false })
+    const disabled = await queue(t, archive, { settings: { disable_live: true } })
+    await t.rejects(disabled.world.kernel.callById('scholarly.check', {}), { code: 'SCH_DISABLED' })
+    const lacking = await queue(t, archive, { settings: { [`${name}_access_token`]: undefined } })
+    await t.rejects(lacking.world.kernel.callById('scholarly.check', {}), { code: 'SCH_CONFIG_INVALID' })
+    t.same([...disabled.server.seen, ...lacking.server.seen], [])
+  })
+
   t.test(`${name}: the token is in no file, no log and no answer`, async t => {
     const { world, server } = await queue(t, archive)
     const echo = { message: TOKEN, errors: [{ field: 'title', message: TOKEN, detail: TOKEN }], status: 400 }

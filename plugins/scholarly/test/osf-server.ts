@@ -93,6 +93,8 @@ export class OsfServer {
     if (path[0] === 'v1') return await this.#storage(exchange, path[2] ?? '', path.slice(5).join('/'))
     const [, kind, id, part] = path
     if (kind === 'users' && id === 'me' && part === 'nodes' && method === 'GET') return this.#list(exchange)
+    if (kind === 'users' && id === 'me' && method === 'GET')
+      return answer(200, { data: { id: 'cdi38', type: 'users', attributes: { full_name: 'Jane Doe' } } })
     if (kind === 'licenses' && method === 'GET')
       return this.#page(
         exchange,

@@ -43,6 +43,9 @@ export function osfAdapter(parts: AdapterParts): ScholarlyAdapter {
     intermediateStatuses: ['draft'],
     httpAttempts: () => parts.settings().osf_http_max_attempts,
     problem: async () => ((await token(parts)) === null ? MISSING_TOKEN : null),
+    async checkAccess({ http, signal }) {
+      return { account: await (await apiOf(parts, http, signal)).account() }
+    },
     async plan(manifest, signal) {
       const { title } = osfAttributes(manifest)
       const license = osfLicense(manifest)

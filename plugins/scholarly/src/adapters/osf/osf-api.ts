@@ -70,6 +70,12 @@ export class OsfApi {
     return nodes.filter(({ tags }) => tags.includes(tag))
   }
 
+  /** Returns the name of the account. */
+  async account(): Promise<string | null> {
+    const { attributes } = record(dataOf(await this.#send({ method: 'GET', url: `${this.#base}/users/me/` })))
+    return optionalText(record(attributes).full_name)
+  }
+
   /** Creates a private project. */
   async create(attributes: object): Promise<OsfNode> {
     const body = { data: { type: 'nodes', attributes } }

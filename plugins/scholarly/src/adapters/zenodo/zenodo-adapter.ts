@@ -44,6 +44,10 @@ export function zenodoAdapter(parts: AdapterParts): ScholarlyAdapter {
     intermediateStatuses: ['unsubmitted', 'inprogress'],
     httpAttempts: () => parts.settings().zenodo_http_max_attempts,
     problem: async () => ((await token(parts)) === null ? MISSING_TOKEN : null),
+    async checkAccess({ http, signal }) {
+      await (await apiOf(parts, http, signal)).checkToken()
+      return { account: null }
+    },
     async plan(manifest, signal) {
       const { title } = zenodoMetadata(manifest)
       const files = await depositFiles(parts, manifest, signal)

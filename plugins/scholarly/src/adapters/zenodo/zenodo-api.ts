@@ -68,6 +68,11 @@ export class ZenodoApi {
     return answer.status === 200 ? { deposition: depositionOf(answer.json()), text: answer.text } : null
   }
 
+  /** Throws if the token is not accepted. */
+  async checkToken(): Promise<void> {
+    await this.#page({ page: '1', size: '1' })
+  }
+
   /** Creates a draft. */
   async create(metadata: object): Promise<Deposition> {
     const url = `${this.#base}/deposit/depositions`
