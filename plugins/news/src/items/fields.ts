@@ -47,11 +47,10 @@ export class Fields {
 
   text(key: string, rules: { readonly max: number; readonly required?: boolean }): string {
     const value = this.raw(key)
-    if (value === undefined || value === null || value === '') {
+    if (value === undefined || value === null || (typeof value === 'string' && value.trim() === '')) {
       if (rules.required === true) this.problem(key, 'is missing', `add ${key}: …`)
       return ''
     }
-    // YAML reads `1.0` and `true` as other types; what the author means is the text.
     const text = typeof value === 'string' ? value.trim() : null
     if (text === null) this.problem(key, `must be text, not ${kindOf(value)}`, 'put the value in quotes')
     else if (text.length > rules.max) {

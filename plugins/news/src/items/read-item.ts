@@ -90,6 +90,7 @@ function channelsOf(
   const found = new Map<string, Readonly<Record<string, unknown>> | false>()
   for (const { name, aliases = [], options } of known) {
     const given = [name, ...aliases].filter(each => syndication?.keys().includes(each) === true)
+    for (const each of given) syndication?.raw(each)
     if (given.length > 1) syndication?.problem(given[1] ?? name, `is the same as ${given[0]}`, 'remove one of them')
     const [key] = given
     if (syndication === null || key === undefined) continue

@@ -243,7 +243,11 @@ function postRow(post: PostRecord) {
 }
 
 function noteOf({ dryRun, channels }: Awaited<ReturnType<Publisher['publish']>>): string {
-  const lines = channels.flatMap(each => (each.outcome === 'Failed' ? [`${each.channel}: ${each.message}`] : []))
+  const lines = channels.flatMap(each => {
+    if (each.outcome !== 'Failed') return []
+    const { channel, message } = each
+    return [message.startsWith(`${channel}: `) ? message : `${channel}: ${message}`]
+  })
   if (dryRun) lines.unshift('dry run: nothing was sent')
   return lines.join('\n')
 }

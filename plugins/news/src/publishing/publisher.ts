@@ -1,4 +1,5 @@
 import {
+  GATE_CODES,
   type GateResult,
   manifestDigest,
   type NewsChannel,
@@ -50,6 +51,15 @@ export interface PublishResult {
   readonly gate: GateResult
   readonly channels: readonly ChannelResult[]
 }
+
+/** Failures before an attempt, and those that a person decides about. They leave the state of the publication. */
+const NO_ATTEMPT: ReadonlySet<string> = new Set([
+  ...GATE_CODES,
+  'service_disabled',
+  'channel_unknown',
+  'not_configured',
+  'outcome_unknown'
+])
 
 /** Sends items to channels, if the gate of their publication is open, and each text once. */
 export class Publisher {
@@ -213,13 +223,7 @@ export class Publisher {
       await this.copyEvents()
       const live = channels.filter(({ outcome }) => outcome === 'Success' || outcome === 'Failed')
       const isSent = live.some(({ outcome }) => outcome === 'Success')
-      const isOver = live.some(
-        each =>
-          each.outcome === 'Failed' &&
-          !each.retryable &&
-          each.failure_class !== 'disabled' &&
-          each.code !== 'outcome_unknown'
-      )
+      const isOver = live.some(each => each.outcome === 'Failed' && !each.retryable && !NO_ATTEMPT.has(each.code))
       const detail = { channels: live.map(({ channel, outcome }) => ({ channel, outcome })) }
       const { publication_id, content_sha3_256 } = manifest
       if (isSent) await publications.setState(publication_id, content_sha3_256, 'published', detail)

@@ -33,7 +33,8 @@ export function adjustedMargin(margin: number, { marginChars }: Adjust): number 
  * 120 characters, a longer one adds at most 900.
  */
 export function adjustedCap(cap: number, { capFactor }: Adjust, hardLimit: number): number {
-  const scaled = Math.floor(cap * capFactor)
+  // 700 × 1.14 is 797.99… in binary.
+  const scaled = Math.floor(cap * capFactor + 1e-6)
   const chosen = capFactor < 1 ? Math.min(cap, Math.max(MIN_CAP_CHARS, scaled)) : Math.min(cap + MAX_MORE_CHARS, scaled)
   return Math.min(chosen, hardLimit)
 }
