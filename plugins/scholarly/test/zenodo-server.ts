@@ -11,6 +11,8 @@ export interface ZenodoServerOptions {
   readonly token: string
   /** Milliseconds after which a new deposition is in lists. */
   readonly indexLagMs?: number
+  /** Order of lists; default: the last changed first. */
+  readonly order?: 'createdAt' | 'modifiedAt'
   /** Whether an upload that was cut leaves the bytes that arrived. */
   readonly keepsPartialFiles?: boolean
 }
@@ -77,7 +79,7 @@ export class ZenodoServer {
   }
 
   /** Creates a deposition as a person would do. */
-  add(metadata: Record<string, unknown>, conceptId?: number): StoredDeposition {
+  add(metadata: Record<string, unknown>, conceptId?: number, createdAt = Date.now()): StoredDeposition {
     const id = FIRST_ID + this.depositions.length * 2
     const created: StoredDeposition = {
       id,
@@ -86,8 +88,8 @@ export class ZenodoServer {
       metadata,
       files: new Map(),
       state: 'unsubmitted',
-      createdAt: Date.now(),
-      modifiedAt: Date.now()
+      createdAt,
+      modifiedAt: createdAt
     }
     this.depositions.push(created)
     return created
@@ -121,6 +123,7 @@ export class ZenodoServer {
   }
 
   #list({ url, answer }: Exchange) {
+    const { order = 'modifiedAt' } = this.#options
     const query = url.searchParams
     const size = Number(query.get('size') ?? 25)
     const page = Number(query.get('page') ?? 1)
@@ -130,7 +133,7 @@ export class ZenodoServer {
       .filter(({ createdAt }) => Date.now() - createdAt >= (this.#options.indexLagMs ?? 0))
       .filter(({ metadata }) => JSON.stringify(metadata).includes(words))
       .filter(({ state }) => status === null || (status === 'draft') === (state === 'unsubmitted'))
-      .sort((a, b) => b.modifiedAt - a.modifiedAt || b.id - a.id)
+      .sort((a, b) => b[order] - a[order] || b.id - a.id)
     answer(
       200,
       listed.slice((page - 1) * size, page * size).map(each => this.#deposition(each))

@@ -142,6 +142,21 @@ t.test('a deposition among thousands is found by the newest, and too many are le
   t.equal(other.server.withDigest(manifest.content_sha3_256).length, 0)
 })
 
+t.test('old depositions are not read through, whichever way the list is sorted', async t => {
+  for (const order of ['createdAt', 'modifiedAt'] as const) {
+    const { server, adapter, manifest, attempts } = await world(t, {}, { order })
+    for (let index = 0; index < 1_200; index++) {
+      const deposition = server.add({ title: `other ${index}` }, undefined, Date.UTC(2020, 0, 1) + index * 60_000)
+      if (order === 'createdAt') deposition.modifiedAt += (index % 7) * 600_000
+    }
+    server.fail({ on: 'POST /api/deposit/depositions', cut: 'before' })
+    t.match(await failureOf(adapter.submit(manifest, attempts.context())), { failureClass: 'transient' })
+    await adapter.submit(manifest, attempts.context())
+    t.equal(server.withDigest(manifest.content_sha3_256).length, 1)
+    t.ok(server.count('GET /api/deposit/depositions?') <= 4, order)
+  }
+})
+
 t.test('the settle time is measured by the clock of Zenodo, since that of this machine may be set', async t => {
   const { server, adapter, manifest, attempts } = await world(t, { zenodo_settle_seconds: 600 })
   const date = new Date(Date.now() + 3_600_000).toUTCString()

@@ -21,6 +21,7 @@ export interface Deposition {
   /** Id that all versions of a record share. */
   readonly conceptId: string | null
   /** Unix milliseconds; null if unknown. */
+  readonly createdAt: number | null
   readonly modifiedAt: number | null
   readonly doi: string | null
   readonly reservedDoi: string | null
@@ -87,15 +88,15 @@ export class ZenodoApi {
   }
 
   /**
-   * Returns the newest depositions, at least all that were modified after a time. Throws code `outcome_unknown` if there
+   * Returns the newest depositions, at least all that were created after a time. Throws code `outcome_unknown` if there
    * are too many to read.
    */
-  async newest(modifiedAfter: number): Promise<readonly Deposition[]> {
+  async newest(createdAfter: number): Promise<readonly Deposition[]> {
     const found: Deposition[] = []
     for (let page = 1; page <= MAX_PAGES; page++) {
       const entries = await this.#page({ page: String(page) })
       found.push(...entries)
-      if (entries.length < PAGE_SIZE || isOlder(entries, modifiedAfter - DAY_MS)) return found
+      if (entries.length < PAGE_SIZE || reaches(found, createdAfter - DAY_MS)) return found
     }
     throw new RemoteFailure(
       `${SERVICE}: the account has too many depositions to find out whether this one exists; look for it in the browser, and delete it before you replay the job`,
@@ -184,14 +185,16 @@ export class ZenodoApi {
   }
 }
 
-/** Returns whether a page is sorted with the newest first and reaches a time. */
-function isOlder(entries: readonly Deposition[], before: number): boolean {
-  const times = entries.map(entry => entry.modifiedAt)
-  const isSorted = times.every((time, index) => {
-    const earlier = index === 0 ? Number.POSITIVE_INFINITY : times[index - 1]
-    return time !== null && earlier !== null && earlier !== undefined && time <= earlier
+/** Returns whether a list with the newest first, by creation or by change, reaches a time. */
+function reaches(entries: readonly Deposition[], before: number): boolean {
+  return (['createdAt', 'modifiedAt'] as const).some(field => {
+    let last = Number.POSITIVE_INFINITY
+    for (const { [field]: time } of entries) {
+      if (time === null || time > last) return false
+      last = time
+    }
+    return last < before
   })
-  return isSorted && (times.at(-1) ?? Number.POSITIVE_INFINITY) < before
 }
 
 function json(body: object): Pick<RemoteRequest, 'headers' | 'body'> {
@@ -199,10 +202,9 @@ function json(body: object): Pick<RemoteRequest, 'headers' | 'body'> {
 }
 
 function depositionOf(value: unknown): Deposition {
-  const { id, state, submitted, title, metadata, conceptrecid, modified, doi, links, files } = record(value)
+  const { id, state, submitted, title, metadata, conceptrecid, created, modified, doi, links, files } = record(value)
   const { notes, prereserve_doi, doi: ownDoi } = record(metadata ?? {})
   const { bucket, html, record_html, latest_draft_html } = record(links ?? {})
-  const modifiedAt = typeof modified === 'string' ? Date.parse(modified) : Number.NaN
   return {
     id: typeof id === 'number' ? String(id) : text(id),
     state: text(state),
@@ -210,7 +212,8 @@ function depositionOf(value: unknown): Deposition {
     title: typeof title === 'string' ? title : '',
     notes: typeof notes === 'string' ? notes : '',
     conceptId: typeof conceptrecid === 'string' || typeof conceptrecid === 'number' ? String(conceptrecid) : null,
-    modifiedAt: Number.isNaN(modifiedAt) ? null : modifiedAt,
+    createdAt: timeOf(created),
+    modifiedAt: timeOf(modified),
     doi: optionalText(doi) ?? (submitted === true ? optionalText(ownDoi) : null),
     reservedDoi: optionalText(record(prereserve_doi ?? {}).doi),
     url: optionalText(submitted === true ? (record_html ?? html) : (html ?? latest_draft_html)),
@@ -222,6 +225,11 @@ function depositionOf(value: unknown): Deposition {
 function fileOf(value: unknown): RemoteFileEntry {
   const { filename, filesize, checksum } = record(value)
   return { name: text(filename), bytes: Number(filesize), md5: withoutPrefix(text(checksum)) }
+}
+
+function timeOf(value: unknown): number | null {
+  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(time) ? null : time
 }
 
 function withoutPrefix(checksum: string): string {
