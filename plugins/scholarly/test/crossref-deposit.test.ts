@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { crossrefDeposit, nextTimestamp } from '#crossref'
 import type { Settings } from '#root'
 import { CrossrefServer, LOGIN, PASSWORD } from './crossref-server.ts'
-import { Attempts, Crash, partsWith, publication } from './deposit-kit.ts'
+import { Attempts, Crash, failureOf, partsWith, publication } from './deposit-kit.ts'
 
 const DOI = '10.5555/paper-1'
 
@@ -13,16 +13,6 @@ interface World {
   readonly clock: { now: number }
   /** Returns a new adapter, as after a start of the process. */
   adapter(settings?: Partial<Settings>): ReturnType<typeof crossrefDeposit>
-}
-
-/** Returns the failure of a submission; null if it succeeds. */
-async function failureOf(submission: Promise<unknown>): Promise<unknown> {
-  try {
-    await submission
-    return null
-  } catch (error) {
-    return error
-  }
 }
 
 async function open(t: Test): Promise<World> {
@@ -44,12 +34,13 @@ async function open(t: Test): Promise<World> {
           crossref_resource_base: 'https://example.org/p',
           crossref_api_base: base,
           crossref_http_max_attempts: 3,
+          crossref_settle_seconds: 60,
           crossref_sandbox: false,
           ...settings
         },
         folder
       ),
-      { settleMs: 60_000, now: () => clock.now }
+      { now: () => clock.now }
     )
   return { server, folder, clock, adapter }
 }

@@ -4,7 +4,7 @@ import { isRemoteFailure } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import { noteContent, noteStatus, openReview } from '#openreview'
 import { type Settings, workOf } from '#root'
-import { Attempts, Crash, partsWith, publication } from './deposit-kit.ts'
+import { Attempts, Crash, failureOf, partsWith, publication } from './deposit-kit.ts'
 import { EMAIL, INVITATION, OpenReviewServer, PASSWORD, SIGNATURE, TOKEN } from './openreview-server.ts'
 
 interface World {
@@ -34,9 +34,10 @@ async function open(t: Test): Promise<World> {
         openreview_signature: SIGNATURE,
         openreview_api_base: base,
         openreview_http_max_attempts: 3,
+        openreview_settle_seconds: 60,
         ...settings
       }),
-      { settleMs: 60_000, now: () => clock.now }
+      { now: () => clock.now }
     )
   return { server, clock, adapter }
 }
@@ -52,15 +53,6 @@ async function finish({ adapter, clock }: World, attempts: Attempts, settings: P
     }
   }
   throw new Error('the submission does not end')
-}
-
-async function failureOf(submission: Promise<unknown>): Promise<unknown> {
-  try {
-    await submission
-    return null
-  } catch (error) {
-    return error
-  }
 }
 
 t.test('a note is created once, with the committed request body, and its venue tells its status', async t => {

@@ -77,5 +77,12 @@ export const crossrefSettings = {
     'x-env': 'SVC_CROSSREF_HTTP_MAX_ATTEMPTS',
     ...live,
     description: 'Attempts of an HTTP request to Crossref.'
+  }),
+  crossref_settle_seconds: t.integer({
+    default: 120,
+    minimum: 0,
+    maximum: 3_600,
+    ...live,
+    description: 'Seconds after a lost answer in which a deposit that Crossref does not know is not sent again.'
   })
 }

@@ -56,5 +56,12 @@ export const openreviewSettings = {
     'x-env': 'SVC_OPENREVIEW_HTTP_MAX_ATTEMPTS',
     ...live,
     description: 'Attempts of an HTTP request to OpenReview.'
+  }),
+  openreview_settle_seconds: t.integer({
+    default: 60,
+    minimum: 0,
+    maximum: 3_600,
+    ...live,
+    description: 'Seconds after a lost answer in which no other note is created.'
   })
 }

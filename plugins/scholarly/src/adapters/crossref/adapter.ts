@@ -19,8 +19,6 @@ import { type DepositParty, depositDocument, depositOf, SCHEMA_VERSION } from '.
 import { nextTimestamp } from './timestamps.ts'
 
 const NAME = 'crossref_deposit'
-/** Crossref does not know a submission before it is in the queue. */
-const SETTLE_MS = 120_000
 
 /** Credentials of Crossref, for the resolver. */
 export const CROSSREF_SECRETS: readonly DeclaredSecret[] = [
@@ -49,8 +47,6 @@ export const CROSSREF_SECRETS: readonly DeclaredSecret[] = [
 ]
 
 export interface CrossrefOptions {
-  /** Milliseconds after a lost answer in which a submission that Crossref does not know is not sent again. */
-  readonly settleMs?: number
   readonly now?: () => number
 }
 
@@ -70,7 +66,7 @@ interface Checkpoint {
  * above the last one of the DOI, so that the same document never counts twice.
  */
 export function crossrefDeposit(parts: AdapterParts, options: CrossrefOptions = {}): ScholarlyAdapter {
-  const { settleMs = SETTLE_MS, now = Date.now } = options
+  const { now = Date.now } = options
 
   return {
     name: NAME,
@@ -81,6 +77,10 @@ export function crossrefDeposit(parts: AdapterParts, options: CrossrefOptions = 
     intermediateStatuses: ['submitted', 'queued', 'in_process', 'unknown_submission'],
     httpAttempts: () => parts.settings().crossref_http_max_attempts,
     problem,
+    async checkAccess(context) {
+      await lookUp('svc-access-check.xml', context)
+      return { account: null }
+    },
     plan,
     submit,
     async fetchStatus(id, context) {
@@ -159,6 +159,8 @@ export function crossrefDeposit(parts: AdapterParts, options: CrossrefOptions = 
         await save('received')
         return receipt(found.batch === 'completed' ? 'submitted' : found.batch)
       }
+      const settleMs = parts.settings().crossref_settle_seconds * 1_000
+      // After a step back of the clock the wait is not longer.
       const waitMs = Math.min(settleMs, earlier.at_ms + settleMs - now())
       if (waitMs > 0)
         throw new RemoteFailure('Crossref: it is unknown whether the last attempt arrived; it is looked up again', {

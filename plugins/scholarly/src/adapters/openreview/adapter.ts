@@ -21,14 +21,10 @@ import { hasContent, INTERMEDIATE, type Note, type NoteContent, noteContent, not
 import { LoginCache, OpenReviewSession } from './session.ts'
 
 const NAME = 'openreview'
-/** A request whose connection ended may be applied some time later. */
-const SETTLE_MS = 60_000
 /** Tolerated difference between the clocks of this machine and of the server. */
 const CLOCK_SKEW_MS = 10 * 60_000
 
 export interface OpenReviewOptions {
-  /** Milliseconds after a lost answer in which no other note is created. */
-  readonly settleMs?: number
   readonly now?: () => number
 }
 
@@ -45,7 +41,7 @@ interface Target {
  * by its invitation, signature and title.
  */
 export function openReview(parts: AdapterParts, options: OpenReviewOptions = {}): ScholarlyAdapter {
-  const { settleMs = SETTLE_MS, now = Date.now } = options
+  const { now = Date.now } = options
   const logins = new LoginCache()
   const session = (http: RemoteClient, signal: AbortSignal) => new OpenReviewSession(parts, http, logins, signal)
 
@@ -57,6 +53,11 @@ export function openReview(parts: AdapterParts, options: OpenReviewOptions = {})
     intermediateStatuses: INTERMEDIATE,
     httpAttempts: () => parts.settings().openreview_http_max_attempts,
     problem,
+    async checkAccess({ http, signal }) {
+      const { invitation, signature } = target()
+      await notes(session(http, signal), { invitation, signature, limit: '1' })
+      return { account: signature }
+    },
     async plan(manifest, signal) {
       const { invitation, signature, marker } = target()
       const fields = Object.keys(noteContent(manifest, workOf(manifest), marker))
@@ -112,7 +113,7 @@ export function openReview(parts: AdapterParts, options: OpenReviewOptions = {})
     const id = await createOnce<Note>({
       archive: 'OpenReview',
       context,
-      settleMs,
+      settleMs: parts.settings().openreview_settle_seconds * 1_000,
       now,
       idOf: note => note.id,
       find: createdAfter => find(server, to, content, createdAfter),
