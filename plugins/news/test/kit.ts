@@ -67,10 +67,12 @@ export interface OpenOptions {
   readonly channels?: readonly NewsChannel[]
   readonly plugins?: readonly Plugin[]
   readonly withoutDatabase?: boolean
+  /** File of the database; default: a new one. */
+  readonly database?: string
 }
 
 /** Opens the plugin with the real database and publications, in an empty project. */
-export async function openNews(t: Test, options: OpenOptions = {}): Promise<OpenNews> {
+export async function openNews(t: Pick<Test, 'teardown'>, options: OpenOptions = {}): Promise<OpenNews> {
   const held: { store?: PrimaryDatabase; publications?: Publications } = {}
   const probe = definePlugin({
     name: 'probe',
@@ -91,7 +93,7 @@ export async function openNews(t: Test, options: OpenOptions = {}): Promise<Open
   ] as Plugin[]
   const kernel = await testKernel(plugins, {
     settings: {
-      database: { path: 'test.db' },
+      database: { path: options.database ?? 'test.db' },
       publication: { armed: true, dry_run: false, ...options.publication },
       news: { enabled: true, dry_run: false, ...options.settings }
     }
