@@ -1,7 +1,7 @@
 import type { Logger } from '@svc/plugin-sdk'
 import type { Settings } from '../settings.ts'
 
-/** What the built-in adapters receive. */
+/** Services of the plugin for its built-in adapters. */
 export interface AdapterParts {
   /** Returns the current settings; some change while the plugin runs. */
   settings(): Settings

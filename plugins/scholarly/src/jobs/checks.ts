@@ -7,7 +7,7 @@ import type {
   ScholarlyAdapter
 } from '@svc/contracts'
 
-/** What prevents a submission, checked in this order. */
+/** Results of the checks before a submission, in their order. */
 export interface SubmissionChecks {
   readonly gate: GateResult
   /** Gate codes that apply to this archive: one that sends nothing elsewhere needs approvals only. */

@@ -8,6 +8,11 @@ export class Exchanges {
   #count = 0
   readonly #kept: RemoteExchange[] = []
 
+  /** Number of requests. */
+  get count(): number {
+    return this.#count
+  }
+
   readonly record = (exchange: RemoteExchange): void => {
     this.#count += 1
     this.#kept.push(exchange)

@@ -86,8 +86,8 @@ interface Attempt extends RunOptions {
 async function attempt(parts: RunParts, claim: ClaimedJob, run: Attempt): Promise<JobFailure | null> {
   const { job } = claim
   const { publications, choice } = parts
-  const manifest = await publications.get(job.publication_id)
   if (claim.receipt !== null) return finish(parts, claim, claim.receipt, run)
+  const manifest = await publications.get(job.publication_id)
   if (manifest.content_sha3_256 !== job.content_sha3_256)
     return failed(
       'fatal',
@@ -223,7 +223,8 @@ async function storeFailure(
   const message = isLast ? `${failure.message}; this was attempt ${attemptsOf(job)}, the last one` : failure.message
   const stored = { ...failure, message: mask(message), retryInMs: isLast ? null : failure.retryInMs }
   await store.fail(claim, stored, exchanges.report())
-  if (!failure.counts) return
+  // Also of a run that was interrupted: the archive may have received something.
+  if (!failure.counts && exchanges.count === 0) return
   await publications.recordAttempt({
     publication_id: job.publication_id,
     content_sha3_256: job.content_sha3_256,

@@ -1,4 +1,4 @@
-/** What a status of an archive means for a submission. */
+/** Meanings of an archive's status for a submission. */
 export const STATUS_MEANINGS = ['accepted', 'rejected', 'pending', 'unknown'] as const
 export type StatusMeaning = (typeof STATUS_MEANINGS)[number]
 

@@ -1,4 +1,4 @@
-/** What a child process receives, as JSON in `SVC_TEST_SCENARIO`. */
+/** Options of a child process, as JSON in `SVC_TEST_SCENARIO`. */
 export interface Scenario {
   readonly database: string
   readonly apiBase: string
