@@ -85,7 +85,7 @@ t.test('strict profiles take the OAuth credentials from a backend only', async t
       Object.fromEntries(Object.values(REDDIT).map(name => [name, 'x']))
     )
     t.match(await problem('reddit'), {
-      message: new RegExp(`^SVC_SOCIAL_REDDIT_CLIENT_ID is not accepted: .*${profile}`),
+      message: `SVC_SOCIAL_REDDIT_CLIENT_ID is set, but the profile ${profile} wants a backend`,
       hint: /svc secrets set SVC_SOCIAL_REDDIT_CLIENT_ID --store vault/
     })
     t.match(await problem('youtube'), { message: /^SVC_SOCIAL_YOUTUBE_CLIENT_ID is not set/ })
@@ -106,7 +106,7 @@ t.test('strict profiles accept a setting that refers to a backend, and no litera
   const names = Object.values(REDDIT)
   const settings = Object.fromEntries(names.map(name => [name, 'resolved-value']))
   const problem = async (value: string, layer = 'project', profile = 'prod') => {
-    const reports = Object.fromEntries(names.map(name => [`plugins.news.${name}`, { value, layer }]))
+    const reports = Object.fromEntries(names.map(name => [`news.${name}`, { value, layer }]))
     const { channel } = await openChannels(t, { settings, admin: adminWith(profile, reports) })
     return channel('reddit').problem()
   }
@@ -133,16 +133,16 @@ t.test('a variable that the policy refuses is not used, although the setting has
   const { channel } = await openChannels(t, {
     settings: { forge_token: 'from-the-environment' },
     secrets: resolver,
-    admin: adminWith('dev', { 'plugins.news.forge_token': { value: '***', layer: 'environment' } })
+    admin: adminWith('dev', { 'news.forge_token': { value: '***', layer: 'environment' } })
   })
-  t.match(await channel('forge').problem(), { message: /^SVC_NEWS_FORGE_TOKEN is not accepted: .*phase enforce/ })
+  t.match(await channel('forge').problem(), { message: /^SVC_NEWS_FORGE_TOKEN is set, but the phase enforce/ })
   t.same(asked, ['SVC_NEWS_FORGE_TOKEN'])
 })
 
 t.test('without the plugin secrets, the value of the environment is used', async t => {
   const { channel } = await openChannels(t, {
     settings: { forge_token: 'from-the-environment' },
-    admin: adminWith('dev', { 'plugins.news.forge_token': { value: '***', layer: 'environment' } })
+    admin: adminWith('dev', { 'news.forge_token': { value: '***', layer: 'environment' } })
   })
   t.equal(await channel('forge').problem(), null)
 })

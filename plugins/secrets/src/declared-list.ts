@@ -131,5 +131,8 @@ export const KNOWN_SECRETS: readonly ListedSecret[] = [
   account('reddit.client_id', 'SVC_SOCIAL_REDDIT_CLIENT_ID', 'client_id', 'reddit.com'),
   account('reddit.client_secret', 'SVC_SOCIAL_REDDIT_CLIENT_SECRET', 'password', 'reddit.com'),
   account('reddit.refresh_token', 'SVC_SOCIAL_REDDIT_REFRESH_TOKEN', 'token', 'reddit.com'),
-  account('reddit.user_agent', 'SVC_SOCIAL_REDDIT_USER_AGENT', 'user_agent', 'reddit.com')
+  account('reddit.user_agent', 'SVC_SOCIAL_REDDIT_USER_AGENT', 'user_agent', 'reddit.com'),
+  account('youtube.client_id', 'SVC_SOCIAL_YOUTUBE_CLIENT_ID', 'client_id', 'youtube.com'),
+  account('youtube.client_secret', 'SVC_SOCIAL_YOUTUBE_CLIENT_SECRET', 'password', 'youtube.com'),
+  account('youtube.refresh_token', 'SVC_SOCIAL_YOUTUBE_REFRESH_TOKEN', 'token', 'youtube.com')
 ]

@@ -69,7 +69,7 @@ export function cratesIoChannel(parts: ChannelParts): NewsChannel {
 }
 
 function unreadable(): RemoteFailure {
-  return new RemoteFailure(`${SERVICE}: the answer does not name the version; check plugins.news.crates_io_api_base`, {
+  return new RemoteFailure(`${SERVICE}: the answer does not name the version; check news.crates_io_api_base`, {
     failureClass: 'fatal',
     code: 'answer_invalid'
   })

@@ -57,7 +57,7 @@ export function linkedinChannel(parts: ChannelParts): NewsChannel {
       if (problem !== null || parts.settings().linkedin_author_urn !== undefined) return problem
       return {
         message: 'SVC_SOCIAL_LINKEDIN_AUTHOR_URN is not set',
-        hint: 'set SVC_SOCIAL_LINKEDIN_AUTHOR_URN, or plugins.news.linkedin_author_urn'
+        hint: 'set SVC_SOCIAL_LINKEDIN_AUTHOR_URN, or news.linkedin_author_urn'
       }
     },
     async preview(post) {

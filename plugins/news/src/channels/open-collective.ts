@@ -70,7 +70,7 @@ export function openCollectiveChannel(parts: ChannelParts): NewsChannel {
       if (problem !== null || parts.settings().open_collective_slug !== undefined) return problem
       return {
         message: 'SVC_NEWS_OPENCOLLECTIVE_SLUG is not set',
-        hint: 'set SVC_NEWS_OPENCOLLECTIVE_SLUG, or plugins.news.open_collective_slug'
+        hint: 'set SVC_NEWS_OPENCOLLECTIVE_SLUG, or news.open_collective_slug'
       }
     },
     async preview(post) {

@@ -66,7 +66,7 @@ export class ChannelCredentials {
     const admin = this.#sources.admin?.()
     const own = this.#sources.settings()[setting]
     const value = typeof own === 'string' && own.trim() !== '' ? own : null
-    const report = admin?.settings('plugins.news').find(({ key }) => key === `plugins.news.${setting}`)
+    const report = admin?.settings('news').find(({ key }) => key === `news.${setting}`)
     const reference = typeof report?.value === 'string' ? parseSecretReference(report.value) : null
     if (value !== null && (reference !== null || report?.layer !== 'environment')) {
       const isBackend = reference !== null && !NO_BACKENDS.has(reference.backend)
@@ -79,19 +79,23 @@ export class ChannelCredentials {
     const resolver = this.#sources.secrets()
     if (resolver === undefined) {
       if (value !== null) return { value }
-      return { message: `${declared.env} is not set`, hint: `set ${declared.env}, or plugins.news.${setting}` }
+      return { message: `${declared.env} is not set`, hint: `set ${declared.env}, or news.${setting}` }
     }
     try {
       const { present, detail } = await resolver.find(declared.env, signal)
       if (present) return { value: null, resolver }
-      const why = detail === null ? 'is not set' : `is not accepted: ${detail}`
-      return { message: `${declared.env} ${why}`, hint: declared.remediation }
+      return { message: absence(declared.env, detail), hint: declared.remediation }
     } catch (error) {
       signal?.throwIfAborted()
       if (value !== null && isSvcError(error) && error.code === 'SEC_UNDECLARED') return { value }
       return { message: `${declared.env} cannot be read: ${errorMessage(error)}`, hint: declared.remediation }
     }
   }
+}
+
+function absence(variable: string, detail: string | null): string {
+  if (detail === null) return `${variable} is not set`
+  return detail.startsWith(variable) ? detail : `${variable} cannot be used: ${detail}`
 }
 
 function missing({ message, hint }: CredentialProblem): RemoteFailure {
