@@ -4,20 +4,24 @@ import { join } from 'node:path'
 import { isRemoteFailure, type NewsChannel, type NewsPost } from '@svc/contracts'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { openBluesky } from './bluesky-server.ts'
 import { ChannelRun, openChannels, postWith } from './channel-run.ts'
+import { openDiscord } from './discord-server.ts'
 import { openForge } from './forge-server.ts'
 import { openLinkedIn } from './linkedin-server.ts'
+import { openMastodon } from './mastodon-server.ts'
 import { openCollective } from './open-collective-server.ts'
 import { openReddit } from './reddit-server.ts'
 import type { Fault, ServiceServer } from './service-server.ts'
+import { openTwitter } from './twitter-server.ts'
 import { CREDENTIALS, openYouTube } from './youtube-server.ts'
 
 interface World {
   readonly service: ServiceServer
   readonly channel: NewsChannel
   readonly post: NewsPost
-  /** Entries that the service has. */
-  readonly entries: unknown[]
+  /** Entries that the service has. Setting the length to 0 removes them. */
+  readonly entries: { length: number }
 }
 
 async function reddit(t: Test): Promise<World> {
@@ -53,7 +57,63 @@ async function youtube(t: Test): Promise<World> {
   return { service, channel: channel('youtube'), entries: videos, post: postWith({ video: 'demo.mp4', sha3_256 }) }
 }
 
+const twitter =
+  (options: object, body = '') =>
+  async (t: Test): Promise<World> => {
+    const { twitter: channel, service, tweets } = await openTwitter(t)
+    const post = postWith(options, { body })
+    const texts = (await channel.preview(post)).map(({ text }) => text)
+    // Each part of a thread is there once, or the thread is not complete.
+    const complete = () => new Set(tweets.map(({ replyTo }) => replyTo)).size === texts.length
+    const entries = {
+      get length() {
+        return tweets.length > texts.length ? 2 : tweets.length === texts.length && complete() ? 1 : 0
+      },
+      set length(_: number) {
+        tweets.length = 0
+      }
+    }
+    return { service, channel, post, entries }
+  }
+
+async function bluesky(t: Test): Promise<World> {
+  const { bluesky: channel, service, records } = await openBluesky(t)
+  const entries = {
+    get length() {
+      return records.size
+    },
+    set length(_: number) {
+      records.clear()
+    }
+  }
+  return { service, channel, entries, post: postWith({}) }
+}
+
+async function mastodon(t: Test): Promise<World> {
+  const { mastodon: channel, service, statuses, keys } = await openMastodon(t)
+  const entries = {
+    get length() {
+      return statuses.length
+    },
+    set length(_: number) {
+      statuses.length = 0
+      keys.clear()
+    }
+  }
+  return { service, channel, entries, post: postWith({}) }
+}
+
+async function discord(t: Test): Promise<World> {
+  const { discord: channel, service, messages } = await openDiscord(t)
+  return { service, channel, entries: messages, post: postWith({}) }
+}
+
 const WORLDS = {
+  twitter: twitter({}),
+  'twitter, thread': twitter({ thread: true }, 'All checks are fast. '.repeat(30)),
+  bluesky,
+  mastodon,
+  discord,
   reddit,
   linkedin,
   'forge, releases': forge('releases', { target: 'release', tag: 'v2' }),

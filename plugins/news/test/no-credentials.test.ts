@@ -8,6 +8,9 @@ import { openService, type SeenRequest, type ServiceAnswer } from './service-ser
 
 /** Credentials of all channels, and the tokens that services issue. */
 const KNOWN = {
+  twitter_token: 'known-x-token',
+  bluesky_app_password: 'known-bluesky-password',
+  mastodon_access_token: 'known-mastodon-token',
   reddit_client_id: 'known-reddit-client',
   reddit_client_secret: 'known-reddit-secret',
   reddit_refresh_token: 'known-reddit-refresh',
@@ -19,17 +22,30 @@ const KNOWN = {
   forge_token: 'known-forge-token',
   open_collective_token: 'known-collective-token'
 }
-const ISSUED = ['known-issued-reddit', 'known-issued-google', 'known-upload-session']
+const WEBHOOK = 'known-discord-webhook-token'
+const ISSUED = [
+  'known-issued-access-jwt',
+  'known-issued-refresh-jwt',
+  'known-issued-reddit',
+  'known-issued-google',
+  'known-upload-session'
+]
 const VIDEO = 'a video of a few bytes'
 
 /** Answers each request of the channels as its service does. */
 function answerTo({ method, path, body }: SeenRequest, base: string): ServiceAnswer | undefined {
-  if (path === '/api/v1/access_token') return { body: { access_token: ISSUED[0], expires_in: 3_600 } }
-  if (path === '/token') return { body: { access_token: ISSUED[1], expires_in: 3_600 } }
+  if (path === '/api/v1/access_token') return { body: { access_token: 'known-issued-reddit', expires_in: 3_600 } }
+  if (path === '/token') return { body: { access_token: 'known-issued-google', expires_in: 3_600 } }
+  if (path === '/xrpc/com.atproto.server.createSession')
+    return { body: { did: 'did:plc:1', accessJwt: ISSUED[0], refreshJwt: ISSUED[1] } }
+  if (path === '/xrpc/com.atproto.repo.putRecord') return { body: { uri: 'at://1', cid: 'b' } }
+  if (path === '/2/tweets') return { status: 201, body: { data: { id: '1' } } }
+  if (path === '/api/v1/statuses') return { body: { id: '1', url: 'https://mastodon.example/1' } }
+  if (path === `/api/webhooks/12345/${WEBHOOK}`) return { body: { id: '1234567' } }
   if (path === '/api/submit')
     return { body: { json: { errors: [], data: { name: 't3_1', url: 'https://reddit.com/1' } } } }
   if (path === '/upload/youtube/v3/videos' && method === 'POST')
-    return { headers: { location: `${base}${path}?upload_id=${ISSUED[2]}` } }
+    return { headers: { location: `${base}${path}?upload_id=known-upload-session` } }
   if (path === '/upload/youtube/v3/videos') return { body: { id: 'video-1' } }
   if (path === '/rest/posts') return { status: 201, headers: { 'x-restli-id': 'urn:li:share:1' } }
   if (path === '/repos/acme/tool/issues') return { status: 201, body: { id: 1, html_url: 'https://github.com/1' } }
@@ -46,6 +62,7 @@ function answerTo({ method, path, body }: SeenRequest, base: string): ServiceAns
 async function openWorld(t: Test, serve: (request: SeenRequest, base: string) => ServiceAnswer | undefined) {
   const service = await openService(t, request => serve(request, service.url))
   const bases = [
+    'twitter_api',
     'reddit_login',
     'reddit_api',
     'youtube_login',
@@ -58,6 +75,10 @@ async function openWorld(t: Test, serve: (request: SeenRequest, base: string) =>
     settings: {
       ...KNOWN,
       ...Object.fromEntries([...bases, 'open_collective_api'].map(name => [`${name}_base`, service.url])),
+      bluesky_service: service.url,
+      bluesky_handle: 'news.example.org',
+      mastodon_base_url: service.url,
+      discord_webhook: `${service.url}/api/webhooks/12345/${WEBHOOK}`,
       linkedin_author_urn: 'urn:li:organization:1',
       open_collective_slug: 'acme'
     }
@@ -71,6 +92,10 @@ async function openWorld(t: Test, serve: (request: SeenRequest, base: string) =>
     more: [
       'syndication:',
       '  rss: false',
+      '  twitter: true',
+      '  bluesky: true',
+      '  mastodon: true',
+      '  discord: true',
       '  reddit: { subreddit: programming }',
       `  youtube: { video: media/demo.mp4, sha3_256: "${sha3_256}" }`,
       '  linkedin: true',
@@ -101,7 +126,9 @@ function findKnown(text: string): string[] {
   const letters = (value: string): string => value.toLowerCase().replace(/[^a-z0-9]/g, '')
   const written = letters(text)
   const forms = (value: string) => [value, Buffer.from(value).toString('base64')].map(letters)
-  return [...Object.values(KNOWN), ...ISSUED].filter(value => forms(value).some(each => written.includes(each)))
+  return [...Object.values(KNOWN), WEBHOOK, ...ISSUED].filter(value =>
+    forms(value).some(each => written.includes(each))
+  )
 }
 
 t.test('nothing that a run of all channels writes contains a credential', async t => {
@@ -109,7 +136,18 @@ t.test('nothing that a run of all channels writes contains a credential', async 
   const published = await news.kernel.call(newsPublish, { id: 'first', dry_run: false })
   t.same(
     published.channels.flatMap(({ channel, outcome }) => (channel === 'rss' ? [] : [[channel, outcome]])).sort(),
-    ['crates_io', 'forge', 'linkedin', 'open_collective', 'reddit', 'youtube'].map(name => [name, 'Success'])
+    [
+      'bluesky',
+      'crates_io',
+      'discord',
+      'forge',
+      'linkedin',
+      'mastodon',
+      'open_collective',
+      'reddit',
+      'twitter',
+      'youtube'
+    ].map(name => [name, 'Success'])
   )
   const sent = JSON.stringify(service.seen)
   t.ok(sent.includes('known-forge-token') && sent.includes('known-issued-google'))
