@@ -11,6 +11,5 @@ export const newsErrors = errorTable({
   NEWS_PLACE_LOST: { message: 'Another process has taken over the sending of a post.', status: 409 },
   NEWS_RESOLVE_REFUSED: { message: 'The outcome of a post is not open.', status: 409 },
   NEWS_SETTINGS_INVALID: { message: 'A setting of the news has an invalid value.', status: 500 },
-  NEWS_TEMPLATE_INVALID: { message: 'A template has an unknown placeholder.', status: 422 },
   NEWS_UNKNOWN: { message: 'There is no news item with this id.', status: 404 }
 })

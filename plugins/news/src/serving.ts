@@ -18,7 +18,7 @@ export interface ServingOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
-/** What runs while svc serves: scans at the start and by an interval, and planned attempts. */
+/** Scans at the start and by an interval, and planned attempts, while svc serves. */
 export class Serving {
   readonly #options: ServingOptions
 

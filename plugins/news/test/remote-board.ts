@@ -3,7 +3,7 @@ import { type ChannelContext, type NewsChannel, type NewsPost, RemoteFailure } f
 /** Service in this process that is not idempotent: each request adds a post. */
 export class Board {
   readonly posts: { readonly id: string; readonly key: string }[] = []
-  /** What the next requests do. Default: answer. */
+  /** Faults of the next requests. Default: an answer. */
   readonly faults: ('refuse' | 'limit' | 'lose-answer' | 'lose-request')[] = []
 
   post(key: string): string {

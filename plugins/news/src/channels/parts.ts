@@ -2,7 +2,7 @@ import type { DeclaredSecretResolver, KernelAdmin, NewsChannel } from '@svc/cont
 import type { Logger } from '@svc/plugin-sdk'
 import type { Settings } from '../settings.ts'
 
-/** What the built-in channels share. */
+/** Dependencies of the built-in channels. */
 export interface ChannelParts {
   /** Returns the current settings. */
   readonly settings: () => Settings

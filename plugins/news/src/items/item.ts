@@ -54,7 +54,7 @@ export interface ChannelPolicy {
   readonly retry: RetryProfile | 'patient' | null
 }
 
-/** What is wrong with a file. */
+/** Problem of a file. */
 export interface ItemProblem {
   readonly code: 'NEWS_ITEM_INVALID' | 'NEWS_ID_DUPLICATE'
   readonly file: string

@@ -1,6 +1,6 @@
 import type { FailureClass, GateCode } from '@svc/contracts'
 
-/** Reasons of a decision about one channel, besides the codes of the gate. */
+/** Reasons of a decision about one channel, in addition to the codes of the gate. */
 export const DECISION_REASONS = [
   'excluded_by_item',
   'draft',
@@ -33,7 +33,7 @@ export type ChannelOutcome =
       readonly retry_at_ms?: number
     }
 
-/** What became of one channel. */
+/** Outcome of one channel, with the reasons for it. */
 export type ChannelResult = ChannelOutcome & {
   readonly channel: string
   readonly decision_reasons: readonly DecisionReason[]

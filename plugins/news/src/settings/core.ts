@@ -1,6 +1,6 @@
 import { t } from '@svc/plugin-sdk'
 
-/** Settings of items, the feed and publishing. Those of channels are in files beside this one. */
+/** Settings of items, the feed and publishing. Those of channels are in other files of this folder. */
 export const core = {
   enabled: t.boolean({
     default: false,

@@ -15,7 +15,7 @@ export function isTemplate(name: string): name is TemplateName {
 
 const PLACEHOLDER = /\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g
 
-/** Keys that every template may use, besides the values of the item. */
+/** Keys that every template may use, in addition to the values of the item. */
 export const BUILT_IN_KEYS = ['id', 'title', 'author', 'date', 'summary', 'link', 'tags'] as const
 
 /** Returns the keys that a template uses. */
