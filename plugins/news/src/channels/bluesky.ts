@@ -58,7 +58,7 @@ export function blueskyChannel(parts: ChannelParts): NewsChannel {
       if (problem !== null || parts.settings().bluesky_handle !== undefined) return problem
       return {
         message: 'SVC_SOCIAL_BLUESKY_HANDLE is not set',
-        hint: 'set SVC_SOCIAL_BLUESKY_HANDLE, or plugins.news.bluesky_handle'
+        hint: 'set SVC_SOCIAL_BLUESKY_HANDLE, or news.bluesky_handle'
       }
     },
     async preview(post) {

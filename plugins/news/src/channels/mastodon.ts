@@ -61,7 +61,7 @@ export function mastodonChannel(parts: ChannelParts): NewsChannel {
       if (problem !== null || parts.settings().mastodon_base_url !== undefined) return problem
       return {
         message: 'SVC_SOCIAL_MASTODON_BASE_URL is not set',
-        hint: 'set SVC_SOCIAL_MASTODON_BASE_URL, or plugins.news.mastodon_base_url'
+        hint: 'set SVC_SOCIAL_MASTODON_BASE_URL, or news.mastodon_base_url'
       }
     },
     async preview(post) {
