@@ -117,6 +117,18 @@ const attempts = shown(
   'It was not sent anywhere yet.'
 )
 
+const media = shown(
+  'media',
+  'path',
+  [
+    { field: 'path', title: 'File', format: 'code' },
+    { field: 'media_type', title: 'Type' },
+    { field: 'bytes', title: 'Size', format: 'bytes' },
+    { field: 'sha3_256', title: 'Digest', format: 'code' }
+  ],
+  'The text shows no images.'
+)
+
 const links = shown(
   'links',
   'value',
@@ -219,6 +231,7 @@ const detail: DashboardPage = {
             { title: 'Gate', view: gate },
             { title: 'Approvals', view: approvals },
             { title: 'Attempts', view: attempts },
+            { title: 'Images', view: media },
             { title: 'Links', view: links }
           ]
         }

@@ -64,3 +64,29 @@ t.test('two named people approve, and one of them revokes', async t => {
   t.match(revoked, { revoked: true, state: 'draft', missing_approvals: 1 })
   t.match(await kernel.callById('publication.list', {}), { publications: [{ approvers: 'ann', approvals: 1 }] })
 })
+
+t.test('the images of a text are part of what is approved', async t => {
+  const { kernel } = await open(t)
+  const write = (image: string) => writeFileSync(join(kernel.root, 'docs', 'a.png'), image)
+  mkdirSync(join(kernel.root, 'docs'))
+  write('first')
+  const text = (target: string) => `${MANUSCRIPT}\n![gate](${target})\n![remote](https://example.org/b.png)\n`
+  const prepare = async (target = 'a.png') => {
+    writeFileSync(join(kernel.root, 'docs', 'study.md'), text(target))
+    return (await kernel.callById('publication.prepare', { path: 'docs/study.md' })) as {
+      content_sha3_256: string
+      version: number
+    }
+  }
+  const first = await prepare()
+  t.match(await kernel.callById('publication.show', { publication_id: 'study-1' }), {
+    media: [{ path: 'a.png', media_type: 'image/png', bytes: 5, sha3_256: /^[0-9a-f]{64}$/ }]
+  })
+  t.strictSame(await prepare(), first, 'the same image is the same content')
+  write('other')
+  t.match(await prepare(), { version: 2 }, 'another image is another version')
+  for (const target of ['none.png', '../../outside.png', '.'])
+    await t.rejects(prepare(target), { code: 'PUB_FILE_INVALID', message: /docs\/study.md:\d+: image/ }, target)
+  symlinkSync(join(t.testdir({ 'x.png': 'x' }), 'x.png'), join(kernel.root, 'docs', 'link.png'))
+  await t.rejects(prepare('link.png'), { code: 'PUB_FILE_INVALID', message: /outside of the project/ })
+})

@@ -1,5 +1,6 @@
 import { Lexer, LineCounter, Parser, parseDocument, visit } from 'yaml'
 import { publicationErrors } from '../errors.ts'
+import { lineAt } from '../review/text.ts'
 
 const MAX_BYTES = 65_536
 /** The parser recurses once for each level. */
@@ -10,6 +11,8 @@ export interface FrontMatter {
   /** Null if the file has none. */
   readonly fields: Readonly<Record<string, unknown>> | null
   readonly body: string
+  /** Line of the file in which the body begins. */
+  readonly bodyLine: number
 }
 
 /**
@@ -19,10 +22,11 @@ export interface FrontMatter {
 export function splitFrontMatter(text: string, file: string): FrontMatter {
   const source = text.startsWith('\ufeff') ? text.slice(1) : text
   const firstEnd = source.indexOf('\n')
-  if (firstEnd === -1 || !FENCE.test(source.slice(0, firstEnd))) return { fields: null, body: source }
+  if (firstEnd === -1 || !FENCE.test(source.slice(0, firstEnd))) return { fields: null, body: source, bodyLine: 1 }
   const end = findFence(source, firstEnd + 1, file)
   const fields = parseFields(source.slice(firstEnd + 1, end.start), file)
-  return { fields, body: source.slice(end.next).replace(/^(?:\r?\n)+/, '') }
+  const body = source.slice(end.next).replace(/^(?:\r?\n)+/, '')
+  return { fields, body, bodyLine: lineAt(source, source.length - body.length) }
 }
 
 export function refuse(file: string, line: number, problem: string): Error {
@@ -45,17 +49,17 @@ function findFence(source: string, from: number, file: string): { start: number;
 function parseFields(yaml: string, file: string): Readonly<Record<string, unknown>> {
   checkDepth(yaml, file)
   const lines = new LineCounter()
-  const lineAt = (offset: number) => lines.linePos(offset).line + 1
+  const lineOf = (offset: number) => lines.linePos(offset).line + 1
   const document = parseDocument(yaml, { lineCounter: lines, schema: 'core', prettyErrors: false, merge: false })
   const [problem] = [...document.errors, ...document.warnings]
-  if (problem !== undefined) throw refuse(file, lineAt(problem.pos[0]), problem.message)
+  if (problem !== undefined) throw refuse(file, lineOf(problem.pos[0]), problem.message)
   visit(document, {
     Alias: (_key, { range }) => {
-      throw refuse(file, lineAt(range?.[0] ?? 0), 'aliases are not allowed; write the value out')
+      throw refuse(file, lineOf(range?.[0] ?? 0), 'aliases are not allowed; write the value out')
     },
     Node: (_key, node) => {
       if ('anchor' in node && node.anchor !== undefined)
-        throw refuse(file, lineAt(node.range?.[0] ?? 0), 'anchors are not allowed; write the value out')
+        throw refuse(file, lineOf(node.range?.[0] ?? 0), 'anchors are not allowed; write the value out')
     }
   })
   const fields: unknown = document.toJS()

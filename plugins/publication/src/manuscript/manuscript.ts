@@ -2,7 +2,9 @@ import type { ManifestContent } from '@svc/contracts'
 import { closest } from '@svc/plugin-sdk'
 import { invalid } from '../content.ts'
 import { publicationErrors } from '../errors.ts'
+import { objectOf } from '../review/json.ts'
 import { refuse, splitFrontMatter } from './front-matter.ts'
+import { type MediaAsset, readMedia } from './media.ts'
 import { readProjectFile } from './read-file.ts'
 
 /** Fields of a publication that a caller states. They win over those of the file. */
@@ -35,25 +37,34 @@ const FIELDS = [
 ] as const
 
 /**
- * Returns the content of a publication from a Markdown file of the project, from stated fields, or from both. Throws
+ * Returns the content of a publication from a Markdown file of the project, from stated fields, or from both. Local
+ * images of a file become `media` in the metadata, with their digests: approvals are for these images, too. Throws
  * `PUB_FILE_OUTSIDE`, `PUB_FILE_INVALID`, `PUB_OPTIONS_CONFLICT` and `PUB_CONTENT_INVALID`.
  */
 export async function readContent(
   projectRoot: string,
   path: string | undefined,
-  stated: StatedContent
+  stated: StatedContent,
+  signal: AbortSignal
 ): Promise<ManifestContent> {
   if (path !== undefined && stated.body !== undefined)
     throw publicationErrors.create(
       'PUB_OPTIONS_CONFLICT',
       'a publication has its text from a file or from body, not both'
     )
-  const read = path === undefined ? {} : await fromFile(projectRoot, path)
-  const { publication_id, body_markdown, ...content } = { ...read, ...statedFields(stated) }
+  const file = path === undefined ? null : await readProjectFile(projectRoot, path)
+  const split = file === null ? null : splitFrontMatter(file.text, path ?? '')
+  const { publication_id, body_markdown, ...content } = {
+    ...(split === null ? {} : { body_markdown: split.body, source_ref: file?.path ?? null }),
+    ...(split === null || split.fields === null ? {} : fromFields(split.fields, path ?? '')),
+    ...statedFields(stated)
+  } as Partial<ManifestContent>
   if (publication_id === undefined)
     throw invalid('publication_id', 'it is missing; write id: in the front matter, or use --id')
   if (body_markdown === undefined) throw invalid('body_markdown', 'it is missing; name a file, or state body')
-  return { publication_id, body_markdown, ...EMPTY, ...content }
+  const media = file === null || split === null ? [] : await readMedia(projectRoot, file.path, split, signal)
+  const metadata_json = withMedia(content.metadata_json ?? null, media)
+  return { publication_id, body_markdown, ...EMPTY, ...content, metadata_json }
 }
 
 const EMPTY = {
@@ -66,15 +77,18 @@ const EMPTY = {
   metadata_json: null
 }
 
+/** Adds the images to the metadata. An author cannot state them, since only svc reads the files. */
+function withMedia(metadata_json: string | null, media: readonly MediaAsset[]): string | null {
+  const metadata = metadata_json === null ? {} : objectOf(metadata_json)
+  if (media.length === 0) return metadata_json
+  if (metadata === null) throw invalid('metadata_json', 'it is no JSON object, and cannot list the images of the text')
+  if (metadata.media !== undefined) throw invalid('metadata_json', 'media is set by svc from the images of the text')
+  return JSON.stringify({ ...metadata, media })
+}
+
 function statedFields({ abstract, body, ...rest }: StatedContent): Partial<ManifestContent> {
   const entries = Object.entries({ ...rest, abstract_text: abstract, body_markdown: body })
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
-}
-
-async function fromFile(projectRoot: string, path: string): Promise<Partial<ManifestContent>> {
-  const file = await readProjectFile(projectRoot, path)
-  const { fields, body } = splitFrontMatter(file.text, path)
-  return { body_markdown: body, source_ref: file.path, ...(fields === null ? {} : fromFields(fields, path)) }
 }
 
 function fromFields(fields: Readonly<Record<string, unknown>>, file: string): Partial<ManifestContent> {

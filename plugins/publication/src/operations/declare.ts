@@ -119,6 +119,15 @@ export const showOperation = defineOperation({
         created_at_ms: t.integer({ description: 'Unix milliseconds.' })
       })
     ),
+    media: t.array(
+      t.object({
+        path: t.string({ description: 'Path as the text names it.' }),
+        media_type: t.string(),
+        bytes: t.integer(),
+        sha3_256: t.string()
+      }),
+      { description: 'Images of the current content.' }
+    ),
     revisions: t.array(
       t.object({
         version: t.integer(),

@@ -23,8 +23,8 @@ const MAX_LINES = 20
 /** Sets the handlers of this plugin's operations, except the inbox. */
 export function implementOperations(ctx: PluginContext<unknown>, records: Records): void {
   const settings = () => ctx.config as Settings
-  ctx.implement(operations.prepareOperation, async ({ path, id, ...stated }) => {
-    const content = await readContent(ctx.projectRoot, path, defined({ publication_id: id, ...stated }))
+  ctx.implement(operations.prepareOperation, async ({ path, id, ...stated }, call) => {
+    const content = await readContent(ctx.projectRoot, path, defined({ publication_id: id, ...stated }), call.signal)
     return shown(await records.prepare(content))
   })
   ctx.implement(operations.listOperation, async ({ state, content_type, limit }) => {
@@ -36,11 +36,12 @@ export function implementOperations(ctx: PluginContext<unknown>, records: Record
     const manifest = await records.get(publication_id)
     const { history } = records
     const approvals = await records.approvals(publication_id, manifest.content_sha3_256)
-    const [attempts, links, revisions, events] = await Promise.all([
+    const [attempts, links, revisions, events, media] = await Promise.all([
       history.attempts(publication_id, SHOWN),
       history.links(publication_id, SHOWN),
       history.revisions(publication_id, SHOWN),
-      history.events(publication_id, SHOWN)
+      history.events(publication_id, SHOWN),
+      history.media(publication_id, manifest.content_sha3_256)
     ])
     return {
       publication: { ...shown(manifest), ...(body ? { body_markdown: manifest.body_markdown } : {}) },
@@ -48,7 +49,7 @@ export function implementOperations(ctx: PluginContext<unknown>, records: Record
       missing_approvals: missing(approvals),
       text: textOf(manifest, approvals, attempts, links),
       attempts: attempts.map(({ publication_id: _, ...each }) => each),
-      ...{ links, revisions, events }
+      ...{ links, media, revisions, events }
     }
   })
   ctx.implement(operations.approveOperation, async ({ publication_id, digest, approver, approver_token }, call) => {

@@ -1,4 +1,5 @@
 import type { PublicationAttempt, PublicationLink } from '@svc/contracts'
+import type { MediaAsset } from '../manuscript/media.ts'
 import { required, type Tables, type Transaction } from './tables.ts'
 
 export interface StatusEvent {
@@ -89,6 +90,21 @@ export class History {
       source: String(row.source),
       content_sha3_256: String(row.content_sha3_256),
       created_at_ms: Number(row.created_at_ms)
+    }))
+  }
+
+  /** Returns the files that a content shows, by path. */
+  async media(publicationId: string, digest: string): Promise<MediaAsset[]> {
+    const rows = await required(this.#tables).rows(
+      `SELECT path, media_type, bytes, sha3_256 FROM publication_media_assets
+       WHERE publication_id = ? AND content_sha3_256 = ? ORDER BY path`,
+      [publicationId, digest]
+    )
+    return rows.map(row => ({
+      path: String(row.path),
+      media_type: String(row.media_type),
+      bytes: Number(row.bytes),
+      sha3_256: String(row.sha3_256)
     }))
   }
 

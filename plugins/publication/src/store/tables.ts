@@ -30,6 +30,16 @@ CREATE TABLE IF NOT EXISTS publication_external_revisions (
   approved_at_ms INTEGER,
   PRIMARY KEY (publication_id, version)
 );
+CREATE TABLE IF NOT EXISTS publication_media_assets (
+  publication_id TEXT NOT NULL,
+  content_sha3_256 TEXT NOT NULL,
+  path TEXT NOT NULL,
+  media_type TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  sha3_256 TEXT NOT NULL,
+  created_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (publication_id, content_sha3_256, path)
+);
 CREATE VIEW IF NOT EXISTS news_publish_approvals AS
   SELECT a.publication_id, a.content_sha3_256, a.approver, a.approver_role, a.approved_at_ms
   FROM publication_approvals AS a

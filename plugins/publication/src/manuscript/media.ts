@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, open, realpath } from 'node:fs/promises'
+import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path'
+import { errorMessage } from '@svc/plugin-sdk'
+import { imagesOf, lineAt } from '../review/text.ts'
+import { type FrontMatter, refuse } from './front-matter.ts'
+
+const MAX_ASSETS = 200
+const MAX_ASSET_BYTES = 100 * 1024 * 1024
+const READ_BYTES = 1024 * 1024
+/** Address with a scheme, or a path of the web site. */
+const REMOTE = /^(?:[a-z][a-z0-9+.-]{0,30}:|[/#])/i
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.gif': 'image/gif',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.webp': 'image/webp'
+}
+
+/** File that a text shows, as it was when the text was prepared. */
+export interface MediaAsset {
+  /** Path as the text names it, relative to the text. */
+  readonly path: string
+  readonly media_type: string
+  readonly bytes: number
+  readonly sha3_256: string
+}
+
+/**
+ * Returns the local images of a Markdown text with their digests, in the order of the text. `file`: path of the text.
+ * Throws `PUB_FILE_INVALID` for an image that is missing, too large or outside of the project.
+ */
+export async function readMedia(
+  projectRoot: string,
+  file: string,
+  { body, bodyLine }: Pick<FrontMatter, 'body' | 'bodyLine'>,
+  signal: AbortSignal
+): Promise<readonly MediaAsset[]> {
+  const root = await realpath(projectRoot)
+  const folder = dirname(await realpath(resolve(projectRoot, file)))
+  const images = new Map(imagesOf(body).map(({ target, offset }) => [target, offset]))
+  const local = [...images].filter(([target]) => target !== '' && !REMOTE.test(target))
+  if (local.length > MAX_ASSETS) throw refuse(file, 1, `it shows ${local.length} images; the limit is ${MAX_ASSETS}`)
+  const assets: MediaAsset[] = []
+  for (const [target, offset] of local) {
+    const line = bodyLine - 1 + lineAt(body, offset)
+    const fail = (problem: string) => refuse(file, line, `image ${target.slice(0, 200)}: ${problem}`)
+    assets.push(await readAsset(root, folder, target, fail, signal))
+  }
+  return assets
+}
+
+async function readAsset(
+  root: string,
+  folder: string,
+  target: string,
+  fail: (problem: string) => Error,
+  signal: AbortSignal
+): Promise<MediaAsset> {
+  if (target.includes('\0')) throw fail('the path contains U+0000')
+  const unreadable = (error: unknown) => {
+    throw fail(`it cannot be read (${errorMessage(error)})`)
+  }
+  const real = await realpath(resolve(folder, target)).catch(unreadable)
+  const inside = relative(root, real)
+  if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside))
+    throw fail('it is outside of the project')
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+  const handle = await open(real, flags).catch(unreadable)
+  try {
+    if (!(await handle.stat()).isFile()) throw fail('it is not a regular file')
+    const media_type = TYPES[extname(real).toLowerCase()] ?? 'application/octet-stream'
+    return { path: target, media_type, ...(await digestOf(handle, fail, signal)) }
+  } finally {
+    await handle.close()
+  }
+}
+
+async function digestOf(handle: FileHandle, fail: (problem: string) => Error, signal: AbortSignal) {
+  const hash = createHash('sha3-256')
+  const buffer = Buffer.allocUnsafe(READ_BYTES)
+  for (let bytes = 0; ; ) {
+    signal.throwIfAborted()
+    const { bytesRead } = await handle.read(buffer, 0, READ_BYTES, bytes)
+    if (bytesRead === 0) return { bytes, sha3_256: hash.digest('hex') }
+    hash.update(buffer.subarray(0, bytesRead))
+    bytes += bytesRead
+    if (bytes > MAX_ASSET_BYTES) throw fail(`it has more than ${MAX_ASSET_BYTES} bytes`)
+  }
+}
