@@ -1,7 +1,7 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|hybrid|embeddings|programs|orchestrator|mesh|console|stub-check|search] [--smoke]
+ *   npm run bench [-- --rounds N] [--only kernel|models|hybrid|embeddings|programs|orchestrator|mesh|console|stub-check|reward|search] [--smoke]
  *
  * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
  * keeps the other sections of the document. `--smoke` runs each benchmark for a few seconds, to check that it works,
@@ -21,6 +21,7 @@ import { measureMesh } from './mesh.ts'
 import type { ModelServerResult } from './model-server.ts'
 import { measureOrchestrator } from './orchestrator.ts'
 import { measurePrograms } from './programs.ts'
+import { measureReward } from './reward-section.ts'
 import { runBenchmark } from './run-benchmark.ts'
 import { measureSearch } from './search-section.ts'
 import { runSmoke } from './smoke.ts'
@@ -49,6 +50,7 @@ const SECTIONS = {
   mesh: '## Several machines\n',
   console: '## Console\n',
   'stub-check': '## Stub check\n',
+  reward: '## Rewards\n',
   search: '## Search\n',
   tools: '## Tools for models\n'
 } as const
@@ -78,6 +80,7 @@ const measures: Readonly<Partial<Record<Section, () => Promise<string[]>>>> = {
   mesh: measureMesh,
   console: measureConsole,
   'stub-check': measureStubCheck,
+  reward: measureReward,
   search: measureSearch
 }
 if (only !== undefined && !Object.hasOwn(measures, only))

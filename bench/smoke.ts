@@ -48,6 +48,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'console-page': [],
   'console-soak': [],
   playground: [],
+  reward: [],
   'mcp-calls': ['--lives', '1', '--rounds', '1', '--requests', '100'],
   gateway: ['--lives', '1', '--rounds', '1', '--requests', '100'],
   'gpu/main': ['--shape', 'tiny', '--device', 'cpu', '--prefill', '64', '--batches', '1', '--no-peer', '--rounds', '1']

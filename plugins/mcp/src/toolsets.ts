@@ -24,6 +24,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   messages: 'Messages and questions between agents, and questions to the user.',
   models: 'Models that are served, their load, and requests to them.',
   planning: 'Draft plans, follow them, and change them.',
+  reward: 'Level, quests, notifications, shop and battles of the user.',
   scientia: 'Publications: store, check, approve and rate them, and submit them to archives.',
   search: 'Search memories, knowledge, documents, files and the web; store memories.',
   sessions: 'Sessions of agents, and values that they share.',

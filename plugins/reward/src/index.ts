@@ -6,6 +6,7 @@ export { checkMood, collegiumJoin, prestigeOperation } from './operations/commun
 export { configOperation, configSet, switchOff, switchOn } from './operations/config.ts'
 export { digestOperation } from './operations/digest.ts'
 export { eventsOperation } from './operations/events.ts'
+export { forgetOperation } from './operations/forget.ts'
 export { hintsOperation } from './operations/hints.ts'
 export { notificationAck, notificationsAckAll, notificationsList } from './operations/notifications.ts'
 export { achievementsOperation, progressSnapshot } from './operations/progress.ts'

@@ -10,6 +10,7 @@ import {
   configSet,
   digestOperation,
   eventsOperation,
+  forgetOperation,
   hintsOperation,
   notificationAck,
   notificationsAckAll,
@@ -206,4 +207,17 @@ t.test('a prestige needs level 200, and raises later rewards', async t => {
   t.match(await kernel.call(prestigeOperation, {}), { prestige: 1, xp: Math.floor(xpForLevel(200) / 10) })
   await send(kernel, { type: 'doc_added' })
   t.match((await kernel.call(eventsOperation, {})).events[0], { explanation: /prestige 1\.05/ })
+})
+
+t.test('forget deletes the progress of the user, and of no other one', async t => {
+  let database: PrimaryDatabase | undefined
+  const kernel = await openReward(t, {}, [probe(each => (database = each))])
+  await send(kernel, ...['bug_fix', 'build_failed', 'ai_thumbs_up'].map(type => ({ type })))
+  await kernel.call(configSet, { mode: 'learning' })
+  await database?.execute("INSERT INTO gamify_counters (user_id, name, value) VALUES ('bob', 'bug_fix', 3)")
+  t.ok((await kernel.call(forgetOperation, {})).rows > 10)
+  t.match(await kernel.call(progressSnapshot, {}), { xp: 0, crystals: 100, streak_days: 0, mode: 'learning' })
+  t.same((await kernel.call(eventsOperation, {})).events, [])
+  t.same((await database?.query('SELECT user_id, value FROM gamify_counters'))?.rows, [['bob', 3]])
+  t.match(await kernel.call(forgetOperation, {}), { rows: 0 })
 })

@@ -4,7 +4,7 @@ import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { type Dependencies, settledReader } from '../dependencies.ts'
 import { rewardErrors } from '../errors.ts'
 import { wellFormed } from '../pipeline/event.ts'
-import { BATTLE_CRYSTALS, BATTLE_ENERGY, BATTLE_XP, BUGS, bugOf, lostLines } from '../rules/battles.ts'
+import { BATTLE_CRYSTALS, BATTLE_ENERGY, BATTLE_XP, BUGS, type Bug, bugOf, lostLines } from '../rules/battles.ts'
 import { energyAt, maxEnergy } from '../rules/levels.ts'
 import { companionId, type Row, rowsOf } from '../store/load-state.ts'
 import { gamifyTool } from './expose.ts'
@@ -20,7 +20,8 @@ export const battleStart = defineOperation({
     bug_type: t.string(),
     description: t.string(),
     code: t.string({ description: 'Source of the program.' }),
-    energy: t.integer({ description: 'Energy that is left.' })
+    energy: t.integer({ description: 'Energy that is left.' }),
+    text: t.string({ description: 'The battle as text, with the next step.' })
   }),
   errors: { RWD_OFF, RWD_BATTLE_ENERGY },
   expose: {
@@ -30,7 +31,7 @@ export const battleStart = defineOperation({
       'For a user who wants an exercise. It costs energy; an open battle is returned again.'
     ),
     rpc: true,
-    cli: { command: 'reward battle', view: { text: 'code' } }
+    cli: { command: 'reward battle', view: { text: 'text' } }
   }
 })
 
@@ -52,7 +53,12 @@ export const battleSubmit = defineOperation({
   expose: {
     http: { method: 'POST', path: '/api/reward/battles/:battle_id/submit' },
     mcp: gamifyTool('battle_submit', 'The compiler judges it. To get a program: svc_gamify_battle_start.'),
-    rpc: true
+    rpc: true,
+    cli: {
+      command: 'reward battle submit',
+      args: ['battle_id', 'code'],
+      view: { success: 'success', fields: ['success', 'findings', 'xp_earned', 'crystals_earned', 'attempts'] }
+    }
   }
 })
 
@@ -63,13 +69,15 @@ export function battleStartHandler(dependencies: Dependencies): Handler<typeof b
       const { energy, at } = energyAt({ energy: profile.energy, at: profile.energyAt }, maxEnergy(profile.level), now)
       const [open] = await openBattles(tx, user)
       if (open !== undefined)
-        return {
-          battle_id: String(open.id),
-          bug_type: String(open.bug_type),
-          description: String(open.bug_description),
-          code: String(open.bug_code),
+        return started(
+          String(open.id),
+          {
+            bugType: String(open.bug_type),
+            description: String(open.bug_description),
+            code: String(open.bug_code)
+          },
           energy
-        }
+        )
       if (energy < BATTLE_ENERGY)
         throw rewardErrors.create(
           'RWD_BATTLE_ENERGY',
@@ -89,14 +97,17 @@ export function battleStartHandler(dependencies: Dependencies): Handler<typeof b
       )
       profile.energy = energy - BATTLE_ENERGY
       profile.energyAt = at
-      return {
-        battle_id: id,
-        bug_type: bug.bugType,
-        description: bug.description,
-        code: bug.code,
-        energy: profile.energy
-      }
+      return started(id, bug, profile.energy)
     })
+}
+
+function started(
+  id: string,
+  { bugType, description, code }: Pick<Bug, 'bugType' | 'description' | 'code'>,
+  energy: number
+) {
+  const next = `Repair it, and submit it: svc reward battle submit ${id} "$(cat FILE)"`
+  return { battle_id: id, bug_type: bugType, description, code, energy, text: `${description}\n\n${code}\n${next}\n` }
 }
 
 export function battleSubmitHandler(dependencies: Dependencies): Handler<typeof battleSubmit> {

@@ -20,6 +20,7 @@ import {
 } from './config.ts'
 import { digestHandler, digestOperation } from './digest.ts'
 import { eventsHandler, eventsOperation } from './events.ts'
+import { forgetHandler, forgetOperation } from './forget.ts'
 import { hintsHandler, hintsOperation } from './hints.ts'
 import {
   ackAllHandler,
@@ -63,6 +64,7 @@ export const operations = [
   valuesReset,
   configOperation,
   configSet,
+  forgetOperation,
   switchOff,
   switchOn
 ]
@@ -89,6 +91,7 @@ export function implementOperations(ctx: Pick<PluginContext, 'implement'>, depen
   ctx.implement(valuesReset, valuesResetHandler(dependencies))
   ctx.implement(configOperation, configHandler(dependencies))
   ctx.implement(configSet, configSetHandler(dependencies))
+  ctx.implement(forgetOperation, forgetHandler(dependencies))
   ctx.implement(switchOff, switchHandler(dependencies, false))
   ctx.implement(switchOn, switchHandler(dependencies, true))
 }
