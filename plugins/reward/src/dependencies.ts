@@ -8,7 +8,7 @@ import { assertSettingsOn } from './switches.ts'
 /** Topic that is announced after events were processed, or state was changed by an operation. */
 export const REWARD_TOPIC = 'reward.progress'
 
-/** What handlers of operations use. */
+/** Dependencies of the handlers of operations. */
 export interface Dependencies {
   readonly settings: () => Settings
   readonly store: RewardStore

@@ -16,7 +16,7 @@ export type GateReason = 'emergency_off' | 'session_enabled' | 'session_mode' | 
 export interface Gate {
   readonly on: boolean
   readonly mode: Mode
-  /** What decided whether it is on. */
+  /** Setting that decided whether it is on. */
   readonly reason: GateReason
 }
 

@@ -107,7 +107,7 @@ export function valuesResetHandler(dependencies: Dependencies): Handler<typeof v
       tx.execute('DELETE FROM gamify_event_config WHERE event_type = ?', [type])
     )
     if (changes === 0)
-      throw rewardErrors.create('RWD_EVENT_TYPE_UNKNOWN', `type ${type}: it has no values of its own`, {
+      throw rewardErrors.create('RWD_EVENT_TYPE_UNKNOWN', `type ${type}: it has no stored values`, {
         data: { type },
         hint: 'list the values to see which types are overridden'
       })
