@@ -4,7 +4,7 @@ import { type RemoteAnswer, RemoteFailure } from '@svc/contracts'
 const DEFAULT_WAIT_MS = 60_000
 
 /**
- * Returns the failure of a 429 answer. Besides `Retry-After`, it reads the given header with the time at which the limit
+ * Returns the failure of a 429 answer. Reads `Retry-After`, and the given header with the time at which the limit
  * ends: Unix seconds, or a date.
  */
 export function rateLimited(service: string, { headers }: RemoteAnswer, resetHeader: string): RemoteFailure {

@@ -37,7 +37,7 @@ const OPTIONS = {
   additionalProperties: false
 } as const
 
-/** What is saved between the parts of a thread, so that it continues where it stopped, with the same texts. */
+/** Checkpoint between the parts of a thread, which then continues where it stopped, with the same texts. */
 interface Progress {
   readonly texts: readonly string[]
   /** Ids of the parts that were sent. */

@@ -29,7 +29,7 @@ const REST = new RegExp(
 )
 const SCHEME = /https?:\/\/$/i
 const TLDS: ReadonlySet<string> = new Set(tlds)
-const LONGEST_IDN_TLD = Math.max(...tlds.filter(tld => !isAscii(tld)).map(tld => tld.length))
+const MAX_IDN_TLD_CHARS = Math.max(...tlds.filter(tld => !isAscii(tld)).map(tld => tld.length))
 const MAX_URL = 4_096
 const MAX_LABEL = 63
 const MENTION = /(?<![\p{L}\p{N}_!#$%&*@＠/.])[@＠][a-z0-9_]+(?:[-.][a-z0-9_]+)*(?:@[a-z0-9_]+(?:[-.][a-z0-9_]+)*)?/giu
@@ -137,7 +137,7 @@ function tldLength(run: string, at: number, next: string): number {
     if (ascii.startsWith('xn--')) return ascii.length
     return TLDS.has(ascii) && ends(at + ascii.length) ? ascii.length : 0
   }
-  for (let length = LONGEST_IDN_TLD; length > 0; length--)
+  for (let length = MAX_IDN_TLD_CHARS; length > 0; length--)
     if (TLDS.has(run.slice(at, at + length)) && ends(at + length)) return Math.min(length, run.length - at)
   return 0
 }

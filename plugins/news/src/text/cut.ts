@@ -36,7 +36,7 @@ export function reserve(meters: readonly Meter[], amount: (meter: Meter) => numb
   return meters.map(meter => ({ ...meter, limit: Math.max(1, meter.limit - amount(meter)) }))
 }
 
-/** Returns where a prefix may end, the best first, or null if the suffix alone exceeds a limit. */
+/** Returns where a prefix may end, the best first, or null if the suffix exceeds a limit. */
 function endsWithin(text: string, meters: readonly Meter[], suffix: string): number[] | null {
   const lengths = meters.map(() => 0)
   for (const token of tokensOf(suffix)) add(lengths, meters, token)

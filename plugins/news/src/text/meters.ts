@@ -3,7 +3,7 @@ import { type TextToken, tokensOf } from './tokens.ts'
 
 /** How a platform counts text, and how much it accepts. Lengths are sums over tokens. */
 export interface Meter {
-  /** What is counted, in the plural. */
+  /** Unit in the plural, such as `graphemes`. */
   readonly unit: string
   readonly limit: number
   weigh(token: TextToken): number
