@@ -57,7 +57,12 @@ export const newsScan = defineOperation({
   concurrency: 1,
   expose: {
     http: { method: 'POST', path: '/api/v2/news/scan' },
-    mcp: { name: 'svc_news_scan', lane: 'data', toolsets },
+    mcp: {
+      name: 'svc_news_scan',
+      lane: 'data',
+      toolsets,
+      use: 'Use it after a change of news files; unlike svc_news_preview, it reads all of them.'
+    },
     rpc: true,
     cli: {
       command: 'news scan',
@@ -94,6 +99,7 @@ const textSchema = t.object({
 export const newsPreview = defineOperation({
   id: 'news.preview',
   summary: 'Show the texts that each channel would send',
+  description: 'Returns each text with its length and limit as the platform counts them. Sends nothing.',
   input: t.object({ id: idField, channels: channelsField }),
   output: t.object({
     id: t.string(),
@@ -113,7 +119,12 @@ export const newsPreview = defineOperation({
   watch: { on: [NEWS_TOPIC] },
   expose: {
     http: { method: 'GET', path: '/api/v2/news/items/:id/preview' },
-    mcp: { name: 'svc_news_preview', lane: 'data', toolsets },
+    mcp: {
+      name: 'svc_news_preview',
+      lane: 'data',
+      toolsets,
+      use: 'Use it to check the wording and length of a news item before people approve it.'
+    },
     rpc: true
   }
 })
@@ -159,7 +170,12 @@ export const newsPublish = defineOperation({
   timeoutMs: 0,
   expose: {
     http: { method: 'POST', path: '/api/v2/news/items/:id/publish' },
-    mcp: { name: 'svc_news_publish', lane: 'data', toolsets },
+    mcp: {
+      name: 'svc_news_publish',
+      lane: 'data',
+      toolsets,
+      use: 'Use it as a dry run first: its reasons say what is missing.'
+    },
     rpc: true,
     cli: {
       command: 'news publish',
@@ -177,6 +193,7 @@ export const newsPublish = defineOperation({
 export const newsStatus = defineOperation({
   id: 'news.status',
   summary: 'Show what became of news items on each channel',
+  description: 'Returns the posts with their states and failures, newest first, and for one item all events.',
   input: t.object({
     id: t.optional(idField),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1_000, description: 'Maximum posts, and events of an item' })
@@ -214,7 +231,13 @@ export const newsStatus = defineOperation({
   watch: { on: [NEWS_TOPIC] },
   expose: {
     http: { method: 'GET', path: '/api/v2/news/status' },
-    mcp: { name: 'svc_news_status', lane: 'data', toolsets, readRole: true },
+    mcp: {
+      name: 'svc_news_status',
+      lane: 'data',
+      toolsets,
+      readRole: true,
+      use: 'Use it after sending, or to find posts whose outcome is unknown.'
+    },
     rpc: true,
     cli: {
       command: 'news status',
