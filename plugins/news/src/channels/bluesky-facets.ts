@@ -1,4 +1,4 @@
-import { spansOf } from '../text/index.ts'
+import { spansOf } from '../text/addresses.ts'
 
 /** Part of a text with a meaning, as in the lexicon `app.bsky.richtext.facet`. */
 export interface Facet {

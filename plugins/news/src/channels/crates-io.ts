@@ -1,5 +1,5 @@
 import { type NewsChannel, type NewsPost, RemoteFailure } from '@svc/contracts'
-import { codeUnits } from '../text/index.ts'
+import { codeUnits } from '../text/meters.ts'
 import { addressOf, fieldAt, textAt } from './answer.ts'
 import { channelText } from './derived-text.ts'
 import type { ChannelParts } from './parts.ts'

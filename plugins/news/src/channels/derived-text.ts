@@ -1,5 +1,6 @@
 import type { ChannelText } from '@svc/contracts'
-import { type CutOptions, cutText, lengthOf, type Meter } from '../text/index.ts'
+import { type CutOptions, cutText } from '../text/cut.ts'
+import { lengthOf, type Meter } from '../text/meters.ts'
 
 /** Returns a summary and, in a paragraph below it, its link, within the limits. The link is never shortened. */
 export function summaryWithLink(

@@ -1,5 +1,7 @@
 import type { NewsPost } from '@svc/contracts'
-import { codePoints, cutText, lengthOf, type Meter, spansOf } from '../text/index.ts'
+import { spansOf } from '../text/addresses.ts'
+import { cutText } from '../text/cut.ts'
+import { codePoints, lengthOf, type Meter } from '../text/meters.ts'
 
 /** Discord counts code points (https://github.com/discord/discord-api-docs/issues/1315). */
 export const CONTENT = codePoints(2_000)

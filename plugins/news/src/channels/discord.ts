@@ -2,7 +2,7 @@ import { type ChannelReceipt, type NewsChannel, type NewsPost, type RemoteAnswer
 import { ChannelCredentials } from '../credentials/credentials.ts'
 import { discordSecrets } from '../settings/discord.ts'
 import { adjustedCap } from '../templates/profiles.ts'
-import { cutText } from '../text/index.ts'
+import { cutText } from '../text/cut.ts'
 import { fieldAt, textAt } from './answer.ts'
 import { channelText } from './derived-text.ts'
 import { CONTENT, EMBED_TEXT, EMBED_TITLE, embedOf, messageOf } from './discord-text.ts'

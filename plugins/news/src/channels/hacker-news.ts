@@ -1,5 +1,6 @@
 import type { NewsChannel, NewsPost } from '@svc/contracts'
-import { codeUnits, cutText, type Meter } from '../text/index.ts'
+import { cutText } from '../text/cut.ts'
+import { codeUnits, type Meter } from '../text/meters.ts'
 import { channelText } from './derived-text.ts'
 
 const TITLE = codeUnits(80)

@@ -1,5 +1,5 @@
 import { type RemoteAnswer, RemoteFailure, type RemoteRequest } from '@svc/contracts'
-import { spansOf } from '../text/index.ts'
+import { spansOf } from '../text/addresses.ts'
 import { answerIncomplete, listAt, textAt } from './answer.ts'
 
 export type TwitterSend = (
