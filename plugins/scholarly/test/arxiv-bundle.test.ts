@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { list } from 'tar'
 import { arxivAssist, type BundleFile, checkDocument, checkLayout, createBundle, Findings, readHandoff } from '#arxiv'
+import './built-worker.ts'
 import { arxivWork, PNG } from './arxiv-samples.ts'
 import { Attempts, partsWith } from './deposit-kit.ts'
 

@@ -1,8 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { PublicationManifest } from '@svc/contracts'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { checkDocument, createBundle, Findings, texMath, texText } from '#arxiv'
+import { checkDocument, createBundle, Findings, texDocument, texMath, texText } from '#arxiv'
+import { workOf } from '#root'
+import './built-worker.ts'
 import { nastyMarkdown, nastyMath } from './arxiv-arbitrary.ts'
 import { arxivWork, PNG } from './arxiv-samples.ts'
 
@@ -30,16 +33,16 @@ t.test('a body becomes the committed document, which PDFLaTeX has compiled', asy
   t.same([...contents.keys()], ['main.tex', 'figures/fig1.png'])
 })
 
-t.test('no text breaks out: the document keeps its structure, and contains only known commands', async t => {
-  const root = project(t)
+t.test('no text breaks out: the document keeps its structure, and contains only known commands', t => {
   const outline = (tex: string): readonly string[] => tex.match(/\\(?:begin|end)\{document\}|\\usepackage[^\n]*/g) ?? []
-  const expected = outline(String((await createBundle(arxivWork(), root)).contents.get('main.tex')))
+  const write = (work: PublicationManifest): string => texDocument(work, workOf(work), new Findings()).tex
+  const expected = outline(write(arxivWork()))
   const accents = new Set([...'`\'^~="rHvdcukb.'])
-  await fc.assert(
-    fc.asyncProperty(nastyMarkdown, async body => {
-      const work = arxivWork({ body_markdown: body, title: `T ${body}`, abstract_text: body, author: `A ${body}` })
-      const { contents } = await createBundle(work, root)
-      const tex = String(contents.get('main.tex'))
+  fc.assert(
+    fc.property(nastyMarkdown, body => {
+      const tex = write(
+        arxivWork({ body_markdown: body, title: `T ${body}`, abstract_text: body, author: `A ${body}` })
+      )
       if (!/^[\x20-\x7e\n]*$/.test(tex)) throw new Error('a character is not ASCII')
       if (outline(tex).join() !== expected.join()) throw new Error('the outline changed')
       const findings = new Findings()
@@ -56,6 +59,7 @@ t.test('no text breaks out: the document keeps its structure, and contains only 
     }),
     { numRuns: 120 }
   )
+  t.end()
 })
 
 t.test('a formula is refused, or it is closed and contains known commands only', t => {
@@ -118,4 +122,16 @@ t.test('what the body refers to is checked', async t => {
   t.same(await codes('![a](none.png)'), ['arxiv_image_missing'])
   t.same(await codes('<b>x</b>'), ['arxiv_html_ignored'])
   t.same(await codes('Text [@gray1981] ![a](figures/plot.png)'), [])
+})
+
+t.test('a body that takes too long, is too large or too deep ends with a typed failure', async t => {
+  const failed = (body_markdown: string, limitMs = 30_000) =>
+    createBundle(arxivWork({ body_markdown }), project(t), { limitMs })
+  await t.rejects(failed('['.repeat(100_000), 500), { failureClass: 'preflight', code: 'body_too_complex' })
+  await t.rejects(failed('a'.repeat(1_000_001)), { failureClass: 'preflight', message: /1000000 characters/ })
+  await t.rejects(failed('> '.repeat(20_000)), { failureClass: 'preflight', code: 'content_invalid' })
+  const ended = new AbortController()
+  ended.abort(new Error('drained'))
+  const { signal } = ended
+  await t.rejects(createBundle(arxivWork(), project(t), { signal }), { message: 'drained' })
 })

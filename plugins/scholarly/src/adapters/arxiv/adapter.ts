@@ -29,8 +29,8 @@ export function arxivAssist(parts: AdapterParts): ScholarlyAdapter {
     preflight: 'arxiv_assist',
     intermediateStatuses: ['bundle_ready', 'bundle_changed', 'bundle_missing'],
     problem: () => Promise.resolve(null),
-    async plan(manifest) {
-      const { handoff } = await checkedBundle(manifest)
+    async plan(manifest, signal) {
+      const { handoff } = await checkedBundle(manifest, signal)
       const warnings = handoff.findings.map(({ code, message }) => `Note ${code}: ${message}`)
       return {
         steps: [
@@ -41,8 +41,8 @@ export function arxivAssist(parts: AdapterParts): ScholarlyAdapter {
         files: [...handoff.files, handoff.bundle]
       }
     },
-    async submit(manifest) {
-      const bundle = await checkedBundle(manifest)
+    async submit(manifest, { signal }) {
+      const bundle = await checkedBundle(manifest, signal)
       const folder = await folderOf(manifest)
       const other = await readHandoff(folder)
       if (other !== null && other.publication_id !== manifest.publication_id)
@@ -82,8 +82,8 @@ export function arxivAssist(parts: AdapterParts): ScholarlyAdapter {
   }
 
   /** Creates a bundle. Throws if it has findings of severity `error`. */
-  async function checkedBundle(manifest: PublicationManifest): Promise<ArxivBundle> {
-    const bundle = await createBundle(manifest, parts.projectRoot)
+  async function checkedBundle(manifest: PublicationManifest, signal: AbortSignal): Promise<ArxivBundle> {
+    const bundle = await createBundle(manifest, parts.projectRoot, { signal })
     const errors = bundle.handoff.findings.filter(({ severity }) => severity === 'error')
     if (errors.length === 0) return bundle
     const shown = errors.slice(0, 10).map(({ code, message }) => `${code}: ${message}`)

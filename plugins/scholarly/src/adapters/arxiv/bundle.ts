@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import type { PlannedFile, PublicationManifest } from '@svc/contracts'
 import { create } from 'tar'
 import { workOf } from '../work.ts'
-import { type BundleFile, checkDocument, checkLayout } from './checks.ts'
-import { texDocument } from './document.ts'
+import { type BundleFile, checkLayout } from './checks.ts'
+import { checkedDocument, DOCUMENT_LIMIT_MS } from './document-thread.ts'
 import { readFigures } from './figures.ts'
 import { Findings } from './findings.ts'
 import { type Handoff, handoffOf } from './handoff.ts'
@@ -25,14 +25,25 @@ export interface ArxivBundle {
   readonly archive: Buffer
 }
 
+export interface BundleOptions {
+  readonly signal?: AbortSignal
+  /** Milliseconds for the conversion of the body. */
+  readonly limitMs?: number
+}
+
 /**
  * Creates the bundle of a publication: the same bytes for the same content and images. The handoff has the findings; a
  * bundle with errors must not be written.
  */
-export async function createBundle(manifest: PublicationManifest, projectRoot: string): Promise<ArxivBundle> {
+export async function createBundle(
+  manifest: PublicationManifest,
+  projectRoot: string,
+  { signal = new AbortController().signal, limitMs = DOCUMENT_LIMIT_MS }: BundleOptions = {}
+): Promise<ArxivBundle> {
   const work = workOf(manifest)
-  const findings = new Findings()
-  const { tex, figures } = texDocument(manifest, work, findings)
+  const document = await checkedDocument(manifest, limitMs, signal)
+  const { tex, figures } = document
+  const findings = new Findings(document.findings)
   const images = await readFigures(figures, manifest, projectRoot, findings)
   const contents = new Map<string, Buffer>([[MAIN_FILE, Buffer.from(tex, 'utf8')]])
   for (const { name, content } of images) contents.set(name, content)
@@ -42,8 +53,6 @@ export async function createBundle(manifest: PublicationManifest, projectRoot: s
     head: content.subarray(0, 8)
   }))
   checkLayout(files, findings)
-  // Figures that cannot be read have a finding already.
-  checkDocument(tex, [...files, ...figures], findings)
   const archive = await archiveOf(contents)
   const handoff = handoffOf(manifest, work, {
     bundle: planned(BUNDLE_FILE, archive),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import type { PublicationManifest } from '@svc/contracts'
+import { type PublicationManifest, publicationMedia } from '@svc/contracts'
 import { MAX_BUNDLE_BYTES } from './checks.ts'
 import type { Findings } from './findings.ts'
 import type { Figure } from './writer.ts'
@@ -26,6 +26,7 @@ export async function readFigures(
   const root = await realpath(projectRoot)
   const base = await baseFolder(manifest.source_ref, root)
   const files: FigureFile[] = []
+  const approved = new Map(publicationMedia(manifest).map(({ path, sha3_256 }) => [path, sha3_256]))
   let left = MAX_BUNDLE_BYTES
   for (const { source, name } of figures) {
     const shown = source.slice(0, 200)
@@ -41,7 +42,14 @@ export async function readFigures(
       findings.add('arxiv_size', 'error', `The images have more than ${MAX_BUNDLE_BYTES} bytes, the limit of arXiv.`)
     else {
       left -= content.length
-      files.push({ name, content, sha3_256: createHash('sha3-256').update(content).digest('hex') })
+      const sha3_256 = createHash('sha3-256').update(content).digest('hex')
+      if (approved.size > 0 && approved.get(source) !== sha3_256)
+        findings.add(
+          'arxiv_image_changed',
+          'error',
+          `The image ${shown} is not the one that was approved; prepare again.`
+        )
+      files.push({ name, content, sha3_256 })
     }
   }
   return files

@@ -12,6 +12,7 @@ export const ARXIV_BUNDLE_CODES = [
   'arxiv_file_type',
   'arxiv_hidden_file',
   'arxiv_html_ignored',
+  'arxiv_image_changed',
   'arxiv_image_format',
   'arxiv_image_missing',
   'arxiv_image_remote',
@@ -26,6 +27,10 @@ export type ArxivBundleCode = (typeof ARXIV_BUNDLE_CODES)[number]
 /** Collects findings; each text is listed once. */
 export class Findings {
   readonly #found = new Map<string, PreflightFinding>()
+
+  constructor(found: readonly PreflightFinding[] = []) {
+    for (const each of found) this.#found.set(`${each.code} ${each.message}`, each)
+  }
 
   add(code: ArxivBundleCode, severity: PreflightFinding['severity'], message: string): void {
     this.#found.set(`${code} ${message}`, { code, severity, message })
