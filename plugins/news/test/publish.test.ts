@@ -1,5 +1,5 @@
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'tap'
 import { newsFeed, newsInbox, newsItems, newsPreview, newsPublish, newsScan, newsStatus, sideBySide } from '#root'
 import { openNews } from './kit.ts'
@@ -23,8 +23,13 @@ test('an approved item is sent once, however often it is published', async t => 
   t.match(twice.channels, [{ outcome: 'Success', external_id: 'post-1', decision_reasons: ['already_sent'] }])
   t.equal(board.posts.length, 1)
   const attempts = await news.rows('SELECT channel, outcome_json FROM publication_attempts')
-  t.equal(attempts.length, 1)
-  t.match(JSON.parse(String(attempts[0]?.outcome_json)), { event: 'sent', external_id: 'post-1' })
+  t.match(
+    attempts.map(({ outcome_json }) => JSON.parse(String(outcome_json))),
+    [
+      { event: 'started', attempt: 1 },
+      { event: 'sent', external_id: 'post-1' }
+    ]
+  )
   t.match(await news.publications.get('first'), { state: 'published' })
   t.match(await news.rows('SELECT value, source FROM publication_external_links'), [
     { value: 'https://board.example/post-1', source: 'board' }
@@ -98,6 +103,31 @@ test('a changed text is sent only on request, and never while an earlier outcome
   t.ok(events.some(({ event }) => event === 'resolved_sent'))
 })
 
+test('an approval that is revoked directly before an attempt prevents it', async t => {
+  const board = new Board()
+  const channel = boardChannel(board, { canFind: true })
+  const news = await openNews(t, {
+    channels: [
+      {
+        ...channel,
+        // Runs after the decision and before the attempt.
+        async problem() {
+          await news.store.execute("DELETE FROM publication_approvals WHERE approver = 'ada'")
+          return null
+        }
+      }
+    ]
+  })
+  await news.approved({ id: 'item', more: TO_BOARD })
+  t.match((await news.publish('item', { channels: ['board'] })).channels, [
+    { outcome: 'Failed', code: 'missing_dual_approval', failure_class: 'disabled' }
+  ])
+  t.equal(board.posts.length, 0)
+  await t.rejects(news.kernel.callById('news.resolve', { id: 'item', channel: 'board', not_sent: true }), {
+    code: 'NEWS_RESOLVE_REFUSED'
+  })
+})
+
 test('failed attempts are repeated as the channel says, and refused ones are not', async t => {
   const board = new Board()
   const news = await openNews(t, { channels: [boardChannel(board, { canFind: true })] })
@@ -150,6 +180,10 @@ test('the rss channel writes the feed, which can be shown and restored', async t
   writeFileSync(file, '<rss version="2.0"><channel><title>T</title></channel></rss>')
   t.match(await news.kernel.call(newsFeed, {}), { entries: [], missing: ['one'] })
   t.match(await news.kernel.call(newsFeed, { restore: true }), { entries: [{ guid: 'one' }], restored: ['one'] })
+  writeFileSync(`${file}.123.draft`, 'of a killed process')
+  await news.approved({ id: 'two' })
+  await news.publish('two')
+  t.same(readdirSync(dirname(file)), ['feed.xml'], 'neither a lock nor a draft is left')
   writeFileSync(file, 'no feed')
   await t.rejects(news.kernel.call(newsFeed, {}), { code: 'NEWS_FEED_INVALID' })
 })

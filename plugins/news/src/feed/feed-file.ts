@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { inProject, withFileLock } from '@svc/contracts'
 import { newsErrors } from '../errors.ts'
@@ -42,6 +42,7 @@ export class FeedFile {
       async () => {
         const before = await textOf(file)
         const after = withEntries(before ?? emptyFeed(this.#channel()), entries, this.#now())
+        await removeDrafts(file)
         if (after === before) return false
         await replace(file, after)
         return true
@@ -111,9 +112,17 @@ async function textOf(file: string): Promise<string | null> {
   }
 }
 
+/** Removes drafts of processes that were killed. Only the owner of the lock writes one. */
+async function removeDrafts(file: string): Promise<void> {
+  const [folder, name] = [dirname(file), basename(file)]
+  for (const each of await readdir(folder)) {
+    if (each.startsWith(`${name}.`) && each.endsWith('.draft')) await rm(join(folder, each), { force: true })
+  }
+}
+
 /** Replaces a file by a durable new one with the same permissions. The old file stays if this fails. */
 async function replace(file: string, text: string): Promise<void> {
-  const draft = `${file}.${process.pid}.${crypto.randomUUID()}.tmp`
+  const draft = `${file}.${process.pid}.draft`
   let handle: FileHandle | undefined
   try {
     const mode = await stat(file).then(

@@ -109,6 +109,16 @@ export class PostStore {
     })
   }
 
+  /** Reverts {@link PostStore.begin}, since nothing was sent. `before`: the claim before it. */
+  cancel(claim: Claim, before: Claim): Promise<Claim> {
+    return this.#change(claim, async tx => {
+      const { state, mayExist, attempts } = before
+      await this.#set(tx, claim, 'state = ?, may_exist = ?, attempts = ?', [state, mayExist, attempts])
+      await this.#event(tx, claim, 'cancelled', { attempt: claim.attempts })
+      return { ...claim, state, mayExist, attempts }
+    })
+  }
+
   /** Extends the lease. */
   renew(claim: Claim): Promise<void> {
     return this.#change(claim, async () => undefined)

@@ -202,10 +202,23 @@ export class Publisher {
             claim: claimed.claim,
             rules: retryRules(channel, item.policy.channels.get(name)?.retry ?? null),
             forbidden: () => this.#forbidden(item, digest),
+            announce: attempt => this.#announce(item.id, digest, name, attempt),
             signal: options.signal
           })
         )
     }
+  }
+
+  /** Records that an attempt begins, which ends the time in which approvals can be revoked. */
+  #announce(id: string, digest: string, channel: string, attempt: number): Promise<void> {
+    const { publications, now = Date.now } = this.#options
+    return publications.recordAttempt({
+      publication_id: id,
+      content_sha3_256: digest,
+      channel,
+      outcome: { event: 'started', attempt },
+      attempted_at_ms: now()
+    })
   }
 
   /** Checks the gate again directly before an attempt: approvals may be revoked meanwhile. */

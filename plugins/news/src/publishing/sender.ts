@@ -25,6 +25,8 @@ export interface SendRequest {
   readonly rules: RetryRules
   /** Checked before each attempt. Returns the code that forbids it, or null. */
   readonly forbidden: () => Promise<string | null>
+  /** Makes known that an attempt begins. */
+  readonly announce: (attempt: number) => Promise<void>
   readonly signal: AbortSignal
 }
 
@@ -78,8 +80,17 @@ export class Sender {
       signal.throwIfAborted()
       const code = await request.forbidden()
       if (code !== null) return forbidden(code)
-      current.claim = await store.begin(current.claim)
+      const before = current.claim
+      current.claim = await store.begin(before)
       current.isOpen = true
+      // From here on, approvals cannot be revoked. Those that were revoked before are found now.
+      await request.announce(current.claim.attempts)
+      const late = await request.forbidden()
+      if (late !== null) {
+        current.claim = await store.cancel(current.claim, before)
+        current.isOpen = false
+        return forbidden(late)
+      }
       const result = await this.#attempt(request, current)
       if ('externalId' in result) {
         await store.succeed(current.claim, result)
