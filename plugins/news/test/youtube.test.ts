@@ -19,13 +19,13 @@ async function openProject(t: Test) {
   })
   mkdirSync(join(kernel.root, 'media'))
   writeFileSync(join(kernel.root, 'media/demo.mp4'), VIDEO)
-  return { ...server, root: kernel.root, youtube: channel('youtube') }
+  return { ...server, kernel, root: kernel.root, youtube: channel('youtube') }
 }
 
 const POST = postWith({ video: 'media/demo.mp4', sha3_256: SHA3, tags: ['compilers'] })
 
 t.test('youtube uploads a video in chunks with the documented resource, private by default', async t => {
-  const { service, videos, youtube } = await openProject(t)
+  const { kernel, service, videos, youtube } = await openProject(t)
   const run = new ChannelRun()
   t.same(await run.attempt(youtube, POST), { externalId: 'video-1', url: 'https://www.youtube.com/watch?v=video-1' })
   t.match(service.requests('POST', UPLOAD)[0]?.headers, {
@@ -54,7 +54,9 @@ t.test('youtube uploads a video in chunks with the documented resource, private 
       [CHUNK, true]
     ]
   )
-  t.notMatch(JSON.stringify([run.checkpoints, run.exchanges]), /upload_id|session-1|google-|ya29/)
+  const progress = kernel.log.filter(({ message }) => message === 'a video is uploaded')
+  t.match(progress[0]?.fields, { news: 'release-2', sent_bytes: CHUNK, total_bytes: VIDEO.length })
+  t.notMatch(JSON.stringify([run.checkpoints, run.exchanges, kernel.log]), /upload_id|session-1|google-|ya29/)
 })
 
 for (const [what, faults] of [
@@ -207,6 +209,19 @@ t.test('youtube cannot use a checkpoint with another refresh token', async t => 
   t.ok(root)
   t.match(await run.attempt(youtube, POST), { externalId: 'video-1' })
   t.equal(videos.length, 1)
+})
+
+t.test('youtube treats a checkpoint that it cannot decrypt as an upload that has ended', async t => {
+  for (const session of ['', 'AAAA', Buffer.alloc(100).toString('base64')]) {
+    const { videos, youtube } = await openProject(t)
+    const run = new ChannelRun()
+    run.checkpoint = { session, sent_bytes: 0, completing: false, sent_at_ms: Date.now() }
+    t.match(await run.attempt(youtube, POST), { externalId: 'video-1' })
+    if (session === '') continue
+    run.checkpoint = { session, sent_bytes: CHUNK, completing: true, sent_at_ms: Date.now() }
+    t.match(await run.attempt(youtube, POST), { externalId: 'video-1' })
+    t.equal(videos.length, 1)
+  }
 })
 
 t.test('youtube previews titles of 100 characters and descriptions of 5,000 bytes without angle brackets', async t => {

@@ -61,6 +61,8 @@ interface Connection {
   readonly send: (request: RemoteRequest) => Promise<RemoteAnswer>
   readonly base: string
   readonly refreshToken: string
+  /** Receives the number of bytes that the server has. */
+  readonly onSent: (bytes: number) => void
 }
 
 /** Uploads a video file of the project. */
@@ -81,7 +83,9 @@ export function youtubeChannel(parts: ChannelParts): NewsChannel {
       const { video: path, sha3_256 } = post.options as unknown as Options
       const video = await VideoFile.open(parts.projectRoot, path, sha3_256, context.signal)
       try {
-        const connection = await connect(parts, credentials, login, context)
+        const onSent = (bytes: number): void =>
+          parts.log.info('a video is uploaded', { news: post.id, sent_bytes: bytes, total_bytes: video.bytes })
+        const connection = { ...(await connect(parts, credentials, login, context)), onSent }
         const resumed = await resumeUpload(connection, video, context)
         return (
           resumed ?? (await startUpload(connection, video, post, parts.settings().video_default_category_id, context))
@@ -98,7 +102,7 @@ async function connect(
   credentials: ChannelCredentials,
   login: RefreshTokenLogin,
   { http, signal }: ChannelContext
-): Promise<Connection> {
+): Promise<Omit<Connection, 'onSent'>> {
   const [clientId, clientSecret, refreshToken] = await Promise.all([
     credentials.read(youtubeSecrets.clientId, signal),
     credentials.read(youtubeSecrets.clientSecret, signal),
@@ -182,8 +186,10 @@ function upload(
     video,
     resumed,
     signal: context.signal,
-    onProgress: (sentBytes, completing) =>
-      context.saveCheckpoint(checkpointOf(connection, session, { sentBytes, completing, startedAt }, context))
+    onProgress(sentBytes, completing) {
+      connection.onSent(sentBytes)
+      return context.saveCheckpoint(checkpointOf(connection, session, { sentBytes, completing, startedAt }, context))
+    }
   })
 }
 
