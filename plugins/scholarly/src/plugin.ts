@@ -18,7 +18,7 @@ import { implementOperations, OPERATIONS } from './implement.ts'
 import { JobStore } from './jobs/job-store.ts'
 import { JobRunner } from './jobs/runner.ts'
 import { Tables } from './jobs/tables.ts'
-import { repeat, runDueJobs } from './jobs/worker.ts'
+import { repeat, runDueJobs, WakeSignal } from './jobs/worker.ts'
 import { SCHOLARLY_TOPIC } from './operations/shared.ts'
 import { type Settings, settings } from './settings.ts'
 import { checkUndecided } from './status/check-status.ts'
@@ -42,6 +42,7 @@ export default definePlugin({
     const mask = (text: string): string => kernel.mask(text)
     const changed = (): void => ctx.changed(SCHOLARLY_TOPIC)
     const choice = new AdapterChoice(() => kernel.current.items(scholarlyAdapters).map(({ item }) => item), current)
+    const wakeSignal = new WakeSignal()
     const queue = openQueue()
     for (const adapter of builtInAdapters({
       settings: current,
@@ -64,6 +65,7 @@ export default definePlugin({
       choice,
       mask,
       changed,
+      queued: () => wakeSignal.wake(),
       settings: current,
       projectRoot: ctx.projectRoot,
       dataDirectory: () => ctx.dataDirectory()
@@ -79,14 +81,18 @@ export default definePlugin({
     ctx.onServe('submissions in the background', () => {
       if (worker_interval_seconds > 0)
         ctx.background('submissions that are due', signal =>
-          repeat('running submission jobs', worker_interval_seconds * 1_000, ctx.log, signal, stop =>
-            runDueJobs({ ...queue, choice }, stop)
+          repeat(
+            { name: 'running submission jobs', intervalMs: worker_interval_seconds * 1_000, log: ctx.log, wakeSignal },
+            signal,
+            stop => runDueJobs({ ...queue, choice }, stop)
           )
         )
       if (status_interval_seconds > 0)
         ctx.background('status of submissions', signal =>
-          repeat('checking submissions', status_interval_seconds * 1_000, ctx.log, signal, stop =>
-            checkUndecided({ ...queue, publications, choice, mask, changed }, ctx.log, stop)
+          repeat(
+            { name: 'checking submissions', intervalMs: status_interval_seconds * 1_000, log: ctx.log },
+            signal,
+            stop => checkUndecided({ ...queue, publications, choice, mask, changed }, ctx.log, stop)
           )
         )
     })

@@ -249,7 +249,7 @@ t.test('concurrent submissions of one content create one job and one call', asyn
 
 t.test('a serving process runs queued jobs by itself', async t => {
   const archive = new ScriptedArchive()
-  const world = await openWorld(t, { settings: { worker_interval_seconds: 1 }, adapters: [archive] })
+  const world = await openWorld(t, { settings: { worker_interval_seconds: 3_600 }, adapters: [archive] })
   await world.prepare()
   await world.submit({ ...ADAPTER, wait: false })
   for (;;) {

@@ -95,6 +95,7 @@ export function replayHandler(parts: HandlerParts): Handler<typeof scholarlyRepl
         'look at the archive; if it has no entry for this content, add --confirm-absent'
       )
     if (!(await store.replay(job_id))) throw refuse('it changed in between', 'svc scholarly jobs')
+    parts.queued()
     parts.changed()
     return { job: jobFields(await store.get(job_id)) }
   }

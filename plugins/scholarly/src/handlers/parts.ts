@@ -13,6 +13,8 @@ export interface HandlerParts {
   readonly publications: Publications
   readonly choice: AdapterChoice
   mask(text: string): string
+  /** Called after a job was queued that this call does not run. */
+  queued(): void
   /** Announces changed jobs. */
   changed(): void
 }

@@ -51,6 +51,7 @@ export function submitHandler(parts: HandlerParts): Handler<typeof scholarlySubm
       if (problem?.error_class === 'disabled') checkReady(manifest, adapter, checks, problem)
       job = await queue.runner.run(job.id, { signal: call.signal, onProgress: progressReporter(call) })
     }
+    if (submit && job?.status === 'queued' && !wait) parts.queued()
     const answer = {
       ok: !submit || isGood(job, wait),
       dry_run: !submit,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import { errorMessage, LinkedSignal, type Logger } from '@svc/plugin-sdk'
 import type { AdapterChoice } from '../choice.ts'
 import type { Job } from './job.ts'
 import type { JobStore } from './job-store.ts'
@@ -27,11 +27,34 @@ export async function runDueJobs(
   return Promise.all(enabled.slice(0, limit).map(({ id }) => runner.run(id, { signal })))
 }
 
+/** Ends waits early, such as when a job was queued. */
+export class WakeSignal {
+  #controller = new AbortController()
+
+  wake(): void {
+    this.#controller.abort()
+  }
+
+  /** Waits for a time, the next `wake`, or the signal. A `wake` since the last wait counts, too. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    const linked = new LinkedSignal().with(signal).with(this.#controller.signal)
+    await delay(ms, undefined, { signal: linked.signal, ref: false }).catch(() => {})
+    linked.close()
+    if (this.#controller.signal.aborted) this.#controller = new AbortController()
+  }
+}
+
+export interface Repetition {
+  /** Name of the task in the log. */
+  readonly name: string
+  readonly intervalMs: number
+  readonly log: Logger
+  readonly wakeSignal?: WakeSignal
+}
+
 /** Repeats a task in intervals until the signal is aborted. A failure is logged, and the next round tries again. */
 export async function repeat(
-  name: string,
-  intervalMs: number,
-  log: Logger,
+  { name, intervalMs, log, wakeSignal = new WakeSignal() }: Repetition,
   signal: AbortSignal,
   run: (signal: AbortSignal) => Promise<unknown>
 ): Promise<void> {
@@ -45,6 +68,6 @@ export async function repeat(
       if (!signal.aborted && reason !== lastReason) log.warn(`${name} failed`, { reason })
       lastReason = reason
     }
-    await delay(intervalMs, undefined, { signal, ref: false }).catch(() => {})
+    await wakeSignal.wait(intervalMs, signal)
   }
 }
