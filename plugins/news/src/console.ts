@@ -51,7 +51,7 @@ const posts: View = {
   operation: 'news.status',
   input: { limit: { value: 500 } },
   rows: 'posts',
-  key: 'digest',
+  key: 'attempt_key',
   of: POST,
   columns: [
     { field: 'id', title: 'Item', format: 'code' },

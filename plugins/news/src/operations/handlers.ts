@@ -227,6 +227,7 @@ function statusOf(item: NewsItem): 'ready' | 'draft' | 'scheduled' {
 
 function postRow(post: PostRecord) {
   return {
+    attempt_key: post.attemptKey,
     id: post.newsId,
     digest: post.digest,
     channel: post.channel,

@@ -201,6 +201,7 @@ export const newsStatus = defineOperation({
   output: t.object({
     posts: t.array(
       t.object({
+        attempt_key: t.string({ description: 'The same for all attempts to send this digest to this channel' }),
         id: t.string(),
         digest: t.string(),
         channel: t.string(),
