@@ -3,6 +3,12 @@ import { type ChannelContext, type ChannelReceipt, isRemoteFailure, RemoteFailur
 /** Difference that the clocks of this machine and of a service may have. */
 const CLOCK_SKEW_MS = 10 * 60_000
 
+/** Unix milliseconds. */
+export interface SendingTimes {
+  readonly first_sent_at_ms: number
+  readonly sent_at_ms: number
+}
+
 export interface EarlierPostOptions {
   readonly service: string
   /** Milliseconds after sending within which a post may be missing in the lists of the service. */
@@ -21,9 +27,10 @@ export async function findEarlierPost(
   { service, settleMs, look }: EarlierPostOptions
 ): Promise<ChannelReceipt | null> {
   if (!context.mayExist) return null
-  const sentAt = sentAtOf(context)
+  const sentAt = timeAt(context, 'sent_at_ms')
+  const firstSentAt = timeAt(context, 'first_sent_at_ms') ?? sentAt ?? 0
   const found = await lookOrGiveUp(service, 'an earlier attempt may have sent the post', () =>
-    look(Math.max(0, (sentAt ?? 0) - CLOCK_SKEW_MS))
+    look(Math.max(0, firstSentAt - CLOCK_SKEW_MS))
   )
   if (found !== null) return found
   const waitMs = sentAt === null ? 0 : sentAt + settleMs - Date.now()
@@ -36,9 +43,10 @@ export async function findEarlierPost(
   })
 }
 
-/** Returns a checkpoint with the time at which the first attempt was made. */
-export function sendingNow(context: ChannelContext): { readonly sent_at_ms: number } {
-  return { sent_at_ms: sentAtOf(context) ?? Date.now() }
+/** Returns a checkpoint with the times of the first attempt, and of the one that begins. */
+export function sendingNow(context: ChannelContext): Readonly<Record<keyof SendingTimes, number>> {
+  const now = Date.now()
+  return { first_sent_at_ms: timeAt(context, 'first_sent_at_ms') ?? now, sent_at_ms: now }
 }
 
 /** Returns the failure of an attempt whose outcome a person has to find out. */
@@ -60,7 +68,8 @@ export async function lookOrGiveUp<A>(service: string, known: string, look: () =
   }
 }
 
-function sentAtOf({ checkpoint }: ChannelContext): number | null {
-  const at = checkpoint?.sent_at_ms
+/** Returns a time of the checkpoint in Unix milliseconds, or null. */
+export function timeAt({ checkpoint }: ChannelContext, name: keyof SendingTimes): number | null {
+  const at = checkpoint?.[name]
   return typeof at === 'number' && Number.isFinite(at) ? at : null
 }

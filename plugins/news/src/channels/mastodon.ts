@@ -11,10 +11,11 @@ import {
 import { ChannelCredentials } from '../credentials/credentials.ts'
 import { MASTODON_VISIBILITIES, mastodonSecrets } from '../settings/mastodon.ts'
 import { adjustedCap } from '../templates/profiles.ts'
-import { cutText, lengthOf, type Meter, mastodonCharacters } from '../text/index.ts'
-import { addressOf, answerIncomplete, fieldAt, textAt } from './answer.ts'
+import { cutText } from '../text/cut.ts'
+import { lengthOf, type Meter, mastodonCharacters } from '../text/meters.ts'
+import { addressOf, answerIncomplete, textAt } from './answer.ts'
 import { channelText, summaryWithLink } from './derived-text.ts'
-import { findEarlierPost } from './earlier-post.ts'
+import { findEarlierPost, sendingNow, timeAt } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 import { rateLimited } from './rate-limit.ts'
 
@@ -74,10 +75,7 @@ export function mastodonChannel(parts: ChannelParts): NewsChannel {
       const text = textOf(post, parts)
       const earlier = await findUnlessKept(context, sinceMs => findStatus(send, text, sinceMs))
       if (earlier !== null) return earlier
-      await context.saveCheckpoint({
-        first_sent_at_ms: numberAt(context, 'first_sent_at_ms') ?? Date.now(),
-        sent_at_ms: Date.now()
-      })
+      await context.saveCheckpoint({ ...sendingNow(context) })
       return create(send, bodyOf(post, text, parts), context.attemptKey)
     }
   }
@@ -170,7 +168,7 @@ async function findUnlessKept(
   try {
     return await findEarlierPost(context, { service: SERVICE, settleMs: SETTLE_MS, look })
   } catch (error) {
-    const first = numberAt(context, 'first_sent_at_ms')
+    const first = timeAt(context, 'first_sent_at_ms')
     const isKept = first !== null && Date.now() - first < KEY_MS
     if (isRemoteFailure(error) && error.code === 'outcome_unknown' && isKept) return null
     throw error
@@ -204,9 +202,4 @@ function receiptOf(status: unknown): ChannelReceipt | null {
   const url = textAt(status, 'url')
   if (externalId === null) return null
   return url === null || !/^https?:\/\//.test(url) ? { externalId } : { externalId, url }
-}
-
-function numberAt({ checkpoint }: ChannelContext, name: string): number | null {
-  const value = fieldAt(checkpoint, name)
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
 }

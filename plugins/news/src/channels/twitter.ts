@@ -10,10 +10,12 @@ import { ChannelCredentials } from '../credentials/credentials.ts'
 import { plainText } from '../items/plain-text.ts'
 import { twitterSecrets } from '../settings/twitter.ts'
 import { adjustedMargin } from '../templates/profiles.ts'
-import { cutText, fits, type Meter, splitThread, weightedCharacters } from '../text/index.ts'
+import { cutText } from '../text/cut.ts'
+import { fits, type Meter, weightedCharacters } from '../text/meters.ts'
+import { splitThread } from '../text/thread.ts'
 import { addressOf, answerIncomplete, textAt } from './answer.ts'
 import { channelText, summaryWithLink } from './derived-text.ts'
-import { findEarlierPost, lookOrGiveUp } from './earlier-post.ts'
+import { findEarlierPost, lookOrGiveUp, type SendingTimes, sendingNow } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 import { rateLimited } from './rate-limit.ts'
 import { findTweet, forbidden, type TwitterSend } from './twitter-timeline.ts'
@@ -38,11 +40,10 @@ const OPTIONS = {
 } as const
 
 /** Checkpoint between the parts of a thread, which then continues where it stopped, with the same texts. */
-interface Progress {
+interface Progress extends SendingTimes {
   readonly texts: readonly string[]
   /** Ids of the parts that were sent. */
   readonly ids: readonly string[]
-  readonly sent_at_ms: number
 }
 
 /** Posts to X, as one post or as a thread of replies. */
@@ -72,7 +73,7 @@ export function twitterChannel(parts: ChannelParts): NewsChannel {
         const look = async (sinceMs: number) => receiptOf(await findTweet(send, text, sinceMs))
         const earlier = await findEarlierPost({ ...context, mayExist }, { service: SERVICE, settleMs: SETTLE_MS, look })
         mayExist = false
-        const before: Progress = { texts, ids: [...ids], sent_at_ms: Date.now() }
+        const before: Progress = { texts, ids: [...ids], ...sendingNow(context) }
         if (earlier === null) await context.saveCheckpoint({ ...before })
         ids.push(earlier?.externalId ?? (await create(send, text, ids.at(-1))))
         await context.saveCheckpoint({ ...before, ids: [...ids] })
@@ -164,10 +165,9 @@ function receiptOf(id: string | null): ChannelReceipt | null {
   return id === null ? null : { externalId: id, url: `https://x.com/i/web/status/${encodeURIComponent(id)}` }
 }
 
-function progressOf(checkpoint: ChannelContext['checkpoint']): Progress | null {
-  const { texts, ids, sent_at_ms } = checkpoint ?? {}
-  if (!isTexts(texts) || !isTexts(ids) || typeof sent_at_ms !== 'number' || texts.length === 0) return null
-  return { texts, ids, sent_at_ms }
+function progressOf(checkpoint: ChannelContext['checkpoint']): Pick<Progress, 'texts' | 'ids'> | null {
+  const { texts, ids } = checkpoint ?? {}
+  return isTexts(texts) && isTexts(ids) && texts.length > 0 ? { texts, ids } : null
 }
 
 function isTexts(value: unknown): value is string[] {

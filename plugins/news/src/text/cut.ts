@@ -60,7 +60,7 @@ function isWordEnd(text: string, at: number, token: TextToken): boolean {
 
 /** Returns whether a suffix leaves the tokens of a prefix as they are: it could continue a cluster, URL or hashtag. */
 function isIntact(prefix: string, suffix: string): boolean {
-  const word = /\S*$/u.exec(prefix.slice(-MAX_WORD))?.[0] ?? ''
+  const word = prefix.slice(-MAX_WORD).split(/\s/u).at(-1) ?? ''
   const before = [...tokensOf(word)]
   const after = tokensOf(word + suffix)
   return before.every(({ kind, text }) => {
