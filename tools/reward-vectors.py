@@ -4,6 +4,7 @@
 
 The rules are those of docs/reward.md. The output depends on nothing else, so a second run writes the same bytes.
 """
+import itertools
 import json
 import math
 import random
@@ -277,13 +278,9 @@ for n in range(60):
     events = [rng.choice(["build_failed", "build_clean", "build_clean"]) for _ in range(rng.randrange(1, 9))]
     cases["builds"].append([events, builds(events)])
 cases["gate"] = []
-for emergency in (False, True):
-    for enabled in (None, False, True):
-        for mode in (None, "balanced", "serious", "learning", "off"):
-            for stored_enabled in (None, False, True):
-                for stored_mode in (None, "serious", "learning"):
-                    args = [emergency, enabled, mode, stored_enabled, stored_mode]
-                    cases["gate"].append([args, gate(*args)])
+switches = [(False, True), (None, False, True), (None, "balanced", "serious", "learning", "off")]
+for args in itertools.product(*switches, (None, False, True), (None, "serious", "learning")):
+    cases["gate"].append([list(args), gate(*args)])
 cases["messages"] = []
 for n in range(60):
     limit, now, times = rng.choice([0, 1, 2, 12]), 10**12, []

@@ -12,5 +12,6 @@ export const rewardErrors = errorTable({
   RWD_BATTLE_NO_COMPILER: { message: 'Battles need the compiler, which judges the submitted program.', status: 503 },
   RWD_PRESTIGE_LEVEL: { message: 'A prestige needs level 200.', status: 409 },
   RWD_EVENT_TYPE_UNKNOWN: { message: 'The type of event has no stored values.', status: 404 },
+  RWD_VALUES_FULL: { message: 'Too many types of events have stored values.', status: 409 },
   RWD_WEEK_INVALID: { message: 'The week is not an ISO week such as 2026-W48.', status: 400 }
 })

@@ -110,6 +110,18 @@ t.test('values of events are replaced and restored', async t => {
   await t.rejects(kernel.call(valuesReset, { type: 'bug_fix' }), { code: 'RWD_EVENT_TYPE_UNKNOWN' })
 })
 
+t.test('at most 1,000 types have stored values', async t => {
+  let database: PrimaryDatabase | undefined
+  const kernel = await openReward(t, {}, [probe(each => (database = each))])
+  await kernel.call(valuesSet, { type: 'mine', xp: 1 })
+  await database?.execute(
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+     INSERT INTO gamify_event_config SELECT 'type_' || i, 1, 0, 0, 0 FROM n`
+  )
+  await t.rejects(kernel.call(valuesSet, { type: 'another' }), { code: 'RWD_VALUES_FULL' })
+  t.match(await kernel.call(valuesSet, { type: 'mine', xp: 2 }), { xp: 2 })
+})
+
 t.test('the stored configuration applies where the session has none', async t => {
   const kernel = await openReward(t)
   t.match(await kernel.call(configOperation, {}), { enabled: true, decided_by: 'default', mode: 'balanced' })

@@ -42,12 +42,9 @@ export function forgetHandler(dependencies: Dependencies): Handler<typeof forget
     assertSettingsOn(dependencies)
     await dependencies.engine.flush()
     const user = userIdOf(dependencies.settings())
-    const rows = await dependencies.store.transaction(async tx => {
-      let deleted = 0
-      for (const table of TABLES)
-        deleted += (await tx.execute(`DELETE FROM ${table} WHERE user_id = ?`, [user])).changes
-      return deleted
-    })
+    const rows = await dependencies.store.batch(
+      TABLES.map(table => ({ sql: `DELETE FROM ${table} WHERE user_id = ?`, parameters: [user] }))
+    )
     dependencies.changed()
     return { user_id: user, rows }
   }

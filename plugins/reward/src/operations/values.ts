@@ -3,9 +3,9 @@ import { type Dependencies, REWARD_TOPIC, settledReader } from '../dependencies.
 import { rewardErrors } from '../errors.ts'
 import { type BaseValues, baseValues, EVENT_TYPES } from '../rules/base-values.ts'
 import { COMBOS } from '../rules/combos.ts'
-import { loadOverrides } from '../store/load-state.ts'
+import { loadOverrides, MAX_OVERRIDES } from '../store/load-state.ts'
 
-const { RWD_OFF, RWD_EVENT_TYPE_UNKNOWN } = rewardErrors.specs
+const { RWD_OFF, RWD_EVENT_TYPE_UNKNOWN, RWD_VALUES_FULL } = rewardErrors.specs
 
 const type = t.string({
   pattern: '^[a-z][a-z0-9_]{0,99}$',
@@ -50,7 +50,7 @@ export const valuesSet = defineOperation({
     shield: t.boolean({ default: false, description: 'Whether the event adds a streak shield.' })
   }),
   output: row,
-  errors: { RWD_OFF },
+  errors: { RWD_OFF, RWD_VALUES_FULL },
   idempotent: true,
   expose: {
     http: { method: 'PUT', path: '/api/reward/values/:type' },
@@ -89,14 +89,19 @@ export function valuesHandler(dependencies: Dependencies): Handler<typeof values
 
 export function valuesSetHandler(dependencies: Dependencies): Handler<typeof valuesSet> {
   return async ({ type, xp, crystals, lumens, shield }) => {
-    await dependencies.engine.change(({ tx }) =>
-      tx.execute(
+    await dependencies.engine.change(async ({ tx, state: { overrides } }) => {
+      if (overrides.size >= MAX_OVERRIDES && !overrides.has(type))
+        throw rewardErrors.create('RWD_VALUES_FULL', `type ${type}: ${MAX_OVERRIDES} types have stored values`, {
+          data: { type },
+          hint: 'restore the built-in values of another type first'
+        })
+      await tx.execute(
         `INSERT INTO gamify_event_config (event_type, xp, crystals, lumens, shield) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (event_type) DO UPDATE SET xp = excluded.xp, crystals = excluded.crystals,
            lumens = excluded.lumens, shield = excluded.shield`,
         [type, xp, crystals, lumens, shield]
       )
-    )
+    })
     return rowOf(type, { xp, crystals, lumens, shield }, true)
   }
 }

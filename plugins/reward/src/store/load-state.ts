@@ -6,6 +6,9 @@ import { MOODS, type Mood } from '../rules/companions.ts'
 import { MODES, type Mode, TRUST_TIERS, type TrustTier } from '../rules/modes.ts'
 import { newUserState, type Profile, type Quest, type UserState } from './user-state.ts'
 
+/** Types of events that may have stored values. */
+export const MAX_OVERRIDES = 1_000
+
 export type Reader = Pick<DatabaseTransaction, 'query'>
 export type Row = Readonly<Record<string, SqlValue>>
 
@@ -122,7 +125,11 @@ export async function loadQuests(tx: Reader, user: string, days: string): Promis
 }
 
 export async function loadOverrides(tx: Reader): Promise<ReadonlyMap<string, BaseValues>> {
-  const rows = await rowsOf(tx, 'SELECT event_type, xp, crystals, lumens, shield FROM gamify_event_config', [])
+  const rows = await rowsOf(
+    tx,
+    `SELECT event_type, xp, crystals, lumens, shield FROM gamify_event_config LIMIT ${MAX_OVERRIDES}`,
+    []
+  )
   return new Map(
     rows.map(row => [
       String(row.event_type),

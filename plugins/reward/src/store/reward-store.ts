@@ -1,4 +1,4 @@
-import type { DatabaseStore, DatabaseTransaction } from '@svc/contracts'
+import type { DatabaseStore, DatabaseTransaction, SqlStatement } from '@svc/contracts'
 import { SCHEMA } from './schema.ts'
 
 const DAY_MS = 86_400_000
@@ -21,6 +21,13 @@ export class RewardStore {
   async transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>): Promise<A> {
     await this.#prepare()
     return await this.#store.transaction(run)
+  }
+
+  /** Runs all statements or none, and returns the number of changed rows. */
+  async batch(statements: readonly SqlStatement[]): Promise<number> {
+    await this.#prepare()
+    const results = await this.#store.batch(statements)
+    return results.reduce((sum, { changes }) => sum + changes, 0)
   }
 
   /** Returns the store for queries. */
