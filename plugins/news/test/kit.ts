@@ -92,7 +92,6 @@ export async function openNews(t: Pick<Test, 'teardown'>, options: OpenOptions =
     plugin
   ] as Plugin[]
   const kernel = await testKernel(plugins, {
-    packageRoots: { news: new URL('..', import.meta.url) },
     settings: {
       database: { path: options.database ?? 'test.db' },
       publication: { armed: true, dry_run: false, ...options.publication },
