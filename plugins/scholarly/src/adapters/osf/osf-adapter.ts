@@ -9,7 +9,7 @@ import {
   type SubmissionReceipt
 } from '@svc/contracts'
 import { createOnce } from '../deposit/create-once.ts'
-import { archiveHash, type DepositFile } from '../deposit/deposit-file.ts'
+import { ArchiveHashes, type DepositFile } from '../deposit/deposit-file.ts'
 import { depositFiles } from '../deposit/deposit-files.ts'
 import { isPublished, publishStep } from '../deposit/deposit-flags.ts'
 import { fingerprint } from '../deposit/fingerprint.ts'
@@ -111,6 +111,7 @@ async function submit(
   const license = osfLicense(manifest)
   const files = await depositFiles(parts, manifest, context.signal)
   const api = await apiOf(parts, context.http, context.signal)
+  const hashes = new ArchiveHashes('sha256', context.signal)
   const tag = tagOf(manifest.content_sha3_256)
   const id = await createOnce<OsfNode>({
     archive: 'OSF',
@@ -125,16 +126,16 @@ async function submit(
   checkEntry(node, attributes.title, tag)
   if (!node.public) {
     if (license !== null) await setLicense(api, node, license)
-    await upload(api, id, files, context)
+    await upload(api, id, files, hashes, context)
     if (isPublished(parts.settings(), files.length)) {
       checkEntry((await read(api, id)).node, attributes.title, tag)
-      await checkFiles(api, id, files, context.signal)
+      await checkFiles(api, id, files, hashes)
       await api.update(id, { attributes: { public: true } })
     }
   }
   const latest = await read(api, id)
   checkEntry(latest.node, attributes.title, tag)
-  if (latest.node.public) await checkFiles(api, id, files, context.signal)
+  if (latest.node.public) await checkFiles(api, id, files, hashes)
   return {
     adapter: 'osf',
     external_submission_id: id,
@@ -169,11 +170,11 @@ function checkEntry({ id, title, tags }: OsfNode, planned: string, tag: string):
 }
 
 /** Throws if the files of a project are not exactly the planned ones. */
-async function checkFiles(api: OsfApi, id: string, planned: readonly DepositFile[], signal: AbortSignal) {
+async function checkFiles(api: OsfApi, id: string, planned: readonly DepositFile[], hashes: ArchiveHashes) {
   const stored = await api.files(id)
   if (stored.length !== planned.length) throw changed(id, `has ${stored.length} files instead of ${planned.length}`)
   for (const file of planned) {
-    if (!(await isUploaded(stored, file, signal))) throw changed(id, `has another content of ${file.name}`)
+    if (!(await hashes.matches(file, named(stored, file)))) throw changed(id, `has another content of ${file.name}`)
   }
 }
 
@@ -184,10 +185,8 @@ function changed(id: string, problem: string): RemoteFailure {
   })
 }
 
-async function isUploaded(stored: readonly OsfFile[], file: DepositFile, signal: AbortSignal): Promise<boolean> {
-  const found = stored.find(({ name, isFile }) => isFile && name === file.name)
-  if (found === undefined || found.bytes !== file.bytes) return false
-  return found.sha256 === (await archiveHash(file, 'sha256', signal))
+function named(stored: readonly OsfFile[], { name }: DepositFile): OsfFile | undefined {
+  return stored.find(each => each.isFile && each.name === name)
 }
 
 async function setLicense(api: OsfApi, node: OsfNode, { name, year, holders }: OsfLicense): Promise<void> {
@@ -209,22 +208,22 @@ async function upload(
   api: OsfApi,
   id: string,
   files: readonly DepositFile[],
-  { signal, progress }: SubmissionContext
+  hashes: ArchiveHashes,
+  { progress }: SubmissionContext
 ): Promise<void> {
   let stored = files.length === 0 ? [] : await api.files(id)
   for (const file of files) {
     const report = (sentBytes: number): void => progress({ file: file.name, sentBytes, totalBytes: file.bytes })
-    if (!(await isUploaded(stored, file, signal))) {
+    if (!(await hashes.matches(file, named(stored, file)))) {
       report(0)
-      const existing = stored.find(({ name, isFile }) => isFile && name === file.name)
-      let uploaded = await api.upload(id, file, existing, report)
+      let uploaded = await api.upload(id, file, named(stored, file), report)
       if (uploaded === null) {
         stored = await api.files(id)
-        uploaded = stored.find(({ name, isFile }) => isFile && name === file.name) ?? null
-        if (uploaded !== null && !(await isUploaded([uploaded], file, signal)))
+        uploaded = named(stored, file) ?? null
+        if (uploaded !== null && !(await hashes.matches(file, uploaded)))
           uploaded = await api.upload(id, file, uploaded, report)
       }
-      if (uploaded === null || !(await isUploaded([uploaded], file, signal)))
+      if (uploaded === null || !(await hashes.matches(file, uploaded)))
         throw new RemoteFailure(`OSF: ${file.name} arrived damaged; it is sent again`, {
           failureClass: 'transient',
           code: 'upload_damaged'

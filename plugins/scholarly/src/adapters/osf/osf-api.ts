@@ -24,8 +24,8 @@ export interface OsfFile {
   readonly path: string
   readonly isFile: boolean
   readonly bytes: number
-  /** As hex; null while OSF computes it. */
-  readonly sha256: string | null
+  /** SHA-256 as hex; null while OSF computes it. */
+  readonly hash: string | null
 }
 
 export interface OsfApiOptions {
@@ -219,7 +219,7 @@ function fileOf(value: unknown): OsfFile {
   const checked = text(path)
   // The path becomes a part of an address.
   if (!/^\/[\w-]+\/?$/.test(checked)) throw invalid('a file with a path by id')
-  return { name: text(name), path: checked, isFile: kind === 'file', bytes: Number(size), sha256: optionalText(sha256) }
+  return { name: text(name), path: checked, isFile: kind === 'file', bytes: Number(size), hash: optionalText(sha256) }
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

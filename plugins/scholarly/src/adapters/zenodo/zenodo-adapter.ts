@@ -10,7 +10,7 @@ import {
   type SubmissionReceipt
 } from '@svc/contracts'
 import { createOnce } from '../deposit/create-once.ts'
-import { archiveHash, type DepositFile } from '../deposit/deposit-file.ts'
+import { ArchiveHashes, type DepositFile } from '../deposit/deposit-file.ts'
 import { depositFiles } from '../deposit/deposit-files.ts'
 import { isPublished, publishStep } from '../deposit/deposit-flags.ts'
 import { fingerprint } from '../deposit/fingerprint.ts'
@@ -115,6 +115,7 @@ async function submit(
   const metadata = zenodoMetadata(manifest)
   const files = await depositFiles(parts, manifest, context.signal)
   const api = await apiOf(parts, context.http, context.signal)
+  const hashes = new ArchiveHashes('md5', context.signal)
   const digest = manifest.content_sha3_256
   const { title } = metadata
   const id = await createOnce<Deposition>({
@@ -133,13 +134,13 @@ async function submit(
   let { deposition } = await read(api, id)
   checkEntry(deposition, title, digest)
   if (!deposition.submitted) {
-    await upload(api, deposition, files, context)
-    if (isPublished(parts.settings(), files.length)) await publish(api, id, title, digest, files, context.signal)
+    await upload(api, deposition, files, hashes, context)
+    if (isPublished(parts.settings(), files.length)) await publish(api, id, title, digest, files, hashes)
   }
   const latest = await read(api, id)
   deposition = latest.deposition
   checkEntry(deposition, title, digest)
-  if (deposition.submitted) await checkFiles(deposition, files, context.signal)
+  if (deposition.submitted) await checkFiles(deposition, files, hashes)
   return {
     adapter: 'zenodo',
     external_submission_id: id,
@@ -181,10 +182,10 @@ function checkEntry({ id, state, title, notes }: Deposition, planned: string, di
 }
 
 /** Throws if the files of a deposition are not exactly the planned ones. */
-async function checkFiles({ id, files }: Deposition, planned: readonly DepositFile[], signal: AbortSignal) {
+async function checkFiles({ id, files }: Deposition, planned: readonly DepositFile[], hashes: ArchiveHashes) {
   if (files.length !== planned.length) throw changed(id, `has ${files.length} files instead of ${planned.length}`)
   for (const file of planned) {
-    if (!(await isUploaded(files, file, signal))) throw changed(id, `has another content of ${file.name}`)
+    if (!(await hashes.matches(file, named(files, file)))) throw changed(id, `has another content of ${file.name}`)
   }
 }
 
@@ -195,9 +196,8 @@ function changed(id: string, problem: string): RemoteFailure {
   })
 }
 
-async function isUploaded(stored: Deposition['files'], file: DepositFile, signal: AbortSignal): Promise<boolean> {
-  const found = stored.find(({ name }) => name === file.name)
-  return found !== undefined && found.bytes === file.bytes && found.md5 === (await archiveHash(file, 'md5', signal))
+function named(stored: Deposition['files'], { name }: DepositFile): Deposition['files'][number] | undefined {
+  return stored.find(each => each.name === name)
 }
 
 /** Uploads the files that are not complete. */
@@ -205,14 +205,15 @@ async function upload(
   api: ZenodoApi,
   deposition: Deposition,
   files: readonly DepositFile[],
-  { signal, progress }: SubmissionContext
+  hashes: ArchiveHashes,
+  { progress }: SubmissionContext
 ): Promise<void> {
   for (const file of files) {
     const report = (sentBytes: number): void => progress({ file: file.name, sentBytes, totalBytes: file.bytes })
-    if (!(await isUploaded(deposition.files, file, signal))) {
+    if (!(await hashes.matches(file, named(deposition.files, file)))) {
       report(0)
       const stored = await api.upload(deposition, file, report)
-      if (!(await isUploaded([stored], file, signal)))
+      if (!(await hashes.matches(file, stored)))
         throw new RemoteFailure(`Zenodo: ${file.name} arrived damaged; it is sent again`, {
           failureClass: 'transient',
           code: 'upload_damaged'
@@ -229,16 +230,15 @@ async function publish(
   title: string,
   digest: string,
   files: readonly DepositFile[],
-  signal: AbortSignal
+  hashes: ArchiveHashes
 ): Promise<void> {
   const { deposition } = await read(api, id)
   checkEntry(deposition, title, digest)
-  await checkFiles(deposition, files, signal)
+  await checkFiles(deposition, files, hashes)
   if (deposition.submitted) return
   try {
     await api.publish(id)
   } catch (error) {
-    signal.throwIfAborted()
     // Another process, a person or a request whose answer was lost may have published it.
     if (!isRemoteFailure(error) || error.failureClass === 'auth') throw error
     const after = await api.get(id).catch(() => null)
@@ -254,6 +254,6 @@ function detailOf({ id, state, doi, reservedDoi, url, files, conceptId }: Deposi
     ...(doi !== null || reservedDoi === null ? {} : { reserved_doi: reservedDoi }),
     ...(url === null ? {} : { url }),
     ...(conceptId === null ? {} : { concept_id: conceptId }),
-    files: files.map(({ name, bytes, md5 }) => ({ name, bytes, md5 }))
+    files: files.map(({ name, bytes, hash }) => ({ name, bytes, md5: hash }))
   }
 }

@@ -35,7 +35,7 @@ export interface RemoteFileEntry {
   readonly name: string
   readonly bytes: number
   /** MD5 as hex. */
-  readonly md5: string
+  readonly hash: string
 }
 
 export interface ZenodoApiOptions {
@@ -116,7 +116,7 @@ export class ZenodoApi {
     })
     if (answer.status === 400) throw this.#refused(answer)
     const { key, size, checksum } = record(answer.json())
-    return { name: text(key), bytes: Number(size), md5: withoutPrefix(text(checksum)) }
+    return { name: text(key), bytes: Number(size), hash: withoutPrefix(text(checksum)) }
   }
 
   /** Publishes a draft. The state says whether it worked: an earlier request may have published it already. */
@@ -224,7 +224,7 @@ function depositionOf(value: unknown): Deposition {
 
 function fileOf(value: unknown): RemoteFileEntry {
   const { filename, filesize, checksum } = record(value)
-  return { name: text(filename), bytes: Number(filesize), md5: withoutPrefix(text(checksum)) }
+  return { name: text(filename), bytes: Number(filesize), hash: withoutPrefix(text(checksum)) }
 }
 
 function timeOf(value: unknown): number | null {
