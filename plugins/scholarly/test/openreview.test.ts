@@ -240,7 +240,7 @@ t.test('the adapter names what it lacks, and a plan sends nothing', async t => {
   } as unknown as Partial<Settings>
   t.match(await adapter(lacking).problem(), {
     failureClass: 'config',
-    message: /SIGNATURE, SVC_OPENREVIEW_ACCESS_TOKEN/
+    message: /SIGNATURE; SVC_OPENREVIEW_ACCESS_TOKEN/
   })
   t.equal(await adapter().problem(), null)
   t.match(await adapter().plan(publication(), new AbortController().signal), {

@@ -97,8 +97,8 @@ export function crossrefDeposit(parts: AdapterParts, options: CrossrefOptions = 
     if (!settings.enable_crossref)
       return {
         failureClass: 'disabled',
-        message: 'Deposits at Crossref are not enabled',
-        hint: 'Set SVC_SCHOLARLY_ENABLE_CROSSREF=1.'
+        message: 'Crossref: deposits are not enabled',
+        hint: 'set SVC_SCHOLARLY_ENABLE_CROSSREF=1'
       }
     const missing = [
       [settings.crossref_doi_prefix, 'SVC_CROSSREF_DOI_PREFIX'],
@@ -110,8 +110,8 @@ export function crossrefDeposit(parts: AdapterParts, options: CrossrefOptions = 
     if (missing.length === 0) return null
     return {
       failureClass: 'config',
-      message: `Deposits at Crossref lack ${missing.join(', ')}`,
-      hint: `Set ${missing.join(', ')}.`
+      message: `Crossref: not set: ${missing.join(', ')}`,
+      hint: 'set them, and store the credentials with svc secrets set VARIABLE'
     }
   }
 

@@ -94,14 +94,14 @@ export function openReview(parts: AdapterParts, options: OpenReviewOptions = {})
       settings.openreview_invitation === undefined ? ['SVC_OPENREVIEW_INVITATION'] : [],
       settings.openreview_signature === undefined ? ['SVC_OPENREVIEW_SIGNATURE'] : [],
       token === null && (email === null || password === null)
-        ? ['SVC_OPENREVIEW_ACCESS_TOKEN, or SVC_OPENREVIEW_EMAIL and SVC_OPENREVIEW_PASSWORD']
+        ? ['SVC_OPENREVIEW_ACCESS_TOKEN, or SVC_OPENREVIEW_EMAIL with SVC_OPENREVIEW_PASSWORD']
         : []
     ].flat()
     if (missing.length === 0) return null
     return {
       failureClass: 'config',
-      message: `OpenReview lacks ${missing.join(', ')}`,
-      hint: `Set ${missing.join(', ')}.`
+      message: `OpenReview: not set: ${missing.join('; ')}`,
+      hint: 'set the invitation and the signature of the venue, and store credentials with svc secrets set VARIABLE'
     }
   }
 
