@@ -12,15 +12,15 @@ export {
   newsStatus
 } from './operations/operations.ts'
 export { sideBySide } from './operations/side-by-side.ts'
+export { spansOf } from './text/addresses.ts'
+export { cutText } from './text/cut.ts'
 export {
   codePoints,
-  cutText,
   fits,
   graphemes,
   lengthOf,
   mastodonCharacters,
-  spansOf,
-  splitThread,
   utf8Bytes,
   weightedCharacters
-} from './text/index.ts'
+} from './text/meters.ts'
+export { splitThread } from './text/thread.ts'
