@@ -55,7 +55,7 @@ async function finish({ adapter, clock }: World, attempts: Attempts, settings: P
   throw new Error('the submission does not end')
 }
 
-t.test('a note is created once, with the committed request body, and its venue tells its status', async t => {
+t.test('a note is created once, with the committed request body, and its venue gives its status', async t => {
   const { server, adapter } = await open(t)
   const attempts = new Attempts()
   const receipt = await adapter().submit(publication(), attempts.context())

@@ -27,7 +27,7 @@ export interface CslItem {
   readonly ISSN?: string
 }
 
-/** What adapters read of a publication. */
+/** Parts of a publication that adapters read. */
 export interface Work {
   readonly metadata: ManifestMetadata
   readonly creators: readonly Creator[]

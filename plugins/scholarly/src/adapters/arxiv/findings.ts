@@ -1,6 +1,6 @@
 import type { PreflightFinding } from '@svc/contracts'
 
-/** Codes of the checks of a bundle, besides those of the preflight profile `arxiv_assist`. */
+/** Codes of the checks of a bundle. The preflight profile `arxiv_assist` has further ones. */
 export const ARXIV_BUNDLE_CODES = [
   'arxiv_braces_unbalanced',
   'arxiv_character_unsupported',

@@ -11,7 +11,7 @@ const LICENSES: Readonly<Record<string, string>> = {
   'arXiv-nonexclusive-distrib-1.0': 'http://arxiv.org/licenses/nonexclusive-distrib/1.0/'
 }
 
-/** What a person enters in the form of arXiv, and the files of the bundle. */
+/** Values for the form of arXiv, and the files of the bundle. */
 export interface Handoff {
   readonly schema_version: 1
   readonly publication_id: string

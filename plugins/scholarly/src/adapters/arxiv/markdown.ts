@@ -1,6 +1,6 @@
 import { Marked, type Token, type Tokens } from 'marked'
 
-/** Formula; `display`: on a line of its own. */
+/** Formula; `display`: on a separate line. */
 export interface MathToken extends Tokens.Generic {
   readonly type: 'math'
   readonly text: string

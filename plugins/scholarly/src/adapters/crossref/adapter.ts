@@ -50,7 +50,7 @@ export interface CrossrefOptions {
   readonly now?: () => number
 }
 
-/** What is saved between steps. `sending`: the outcome is unknown. `refused`: nothing was received. */
+/** State between steps. `sending`: the outcome is unknown. `refused`: nothing was received. */
 interface Checkpoint {
   readonly step: 'prepared' | 'sending' | 'refused' | 'received'
   readonly timestamp: string

@@ -10,7 +10,7 @@ export const SCHEMA_VERSION = '5.4.0'
 
 const MAX_DESCRIPTION = 10_000
 
-/** Who deposits, and where DOIs lead to. */
+/** Depositor, and the place that DOIs lead to. */
 export interface DepositParty {
   readonly doiPrefix: string
   readonly depositorName: string
