@@ -9,16 +9,22 @@ import { Board, boardChannel } from './remote-board.ts'
 /** Thrown at the step at which a simulated process ends. Everything that it does afterwards fails, too. */
 class ProcessEnded extends Error {}
 
-/** A process that ends at its `endsAt`th step: a statement of the database or a step of the channel. */
+/**
+ * A process that ends at its `endsAt`th step: a statement of the database or a step of the channel. `once`: only that
+ * step fails, such as of a full disk.
+ */
 class SimulatedProcess {
   #left: number
+  readonly #once: boolean
 
-  constructor(endsAt: number) {
+  constructor(endsAt: number, once: boolean) {
     this.#left = endsAt
+    this.#once = once
   }
 
   step = (): void => {
-    if (this.#left-- <= 0) throw new ProcessEnded('the process ended')
+    const left = this.#left--
+    if (this.#once ? left === 0 : left <= 0) throw new ProcessEnded('the process ended')
   }
 
   /** Returns the database as this process sees it. The process may end before or after each change. */
@@ -72,10 +78,10 @@ async function world(t: Test, canFind: boolean) {
       return id
     },
     /** Publishes in a process that ends at a step. Returns its outcome; null if it ended. */
-    async publish(id: string, endsAt: number) {
+    async publish(id: string, endsAt: number, once = false) {
       const pid = ++processes
-      const process = new SimulatedProcess(endsAt)
-      const channel = boardChannel(board, { canFind, step: process.step })
+      const process = new SimulatedProcess(endsAt, once)
+      const channel = boardChannel(board, { canFind, retry: 'aggressive', step: process.step })
       const store = new PostStore({
         tables: new Tables(process.database(news.store)),
         identity: { host: 'here', pid, start: 'boot' },
@@ -150,6 +156,63 @@ test('series of processes that end at random steps, with faults of the service, 
     ),
     { numRuns: 8 }
   )
+})
+
+test('a statement that fails at any step does not cause a second post', async t => {
+  const here = await world(t, true)
+  const { board } = here
+  for (let step = 0; step < 28; step++) {
+    const id = await here.item()
+    const before = board.posts.length
+    await here.publish(id, step, true)
+    t.match(await here.publish(id, Number.POSITIVE_INFINITY), { outcome: 'Success' }, `step ${step}`)
+    t.equal(board.posts.length - before, 1, `step ${step}`)
+  }
+})
+
+test('processes at the same time, some of which end, send a post once', async t => {
+  const here = await world(t, true)
+  const { board } = here
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(40), { minLength: 2, maxLength: 4 }), async ends => {
+      const id = await here.item()
+      const before = board.posts.length
+      await Promise.all(ends.map(endsAt => here.publish(id, endsAt)))
+      const last = await here.publish(id, Number.POSITIVE_INFINITY)
+      return last?.outcome === 'Success' && board.posts.length === before + 1
+    }),
+    { numRuns: 6 }
+  )
+})
+
+test('a process that lost its claim cannot change or repeat the post', async t => {
+  const news = await openNews(t)
+  const clock = { now: 1_000_000 }
+  const open = (host: string) =>
+    new PostStore({
+      tables: new Tables(news.store),
+      now: () => clock.now,
+      identity: { host, pid: 1, start: null },
+      presence: () => 'unknown'
+    })
+  const [first, second] = [open('one'), open('two')]
+  const key = { newsId: 'item', digest: 'a'.repeat(64), channel: 'board' }
+  const options = { again: false, restart: true }
+  const claimed = await first.claim(key, options)
+  if (claimed.kind !== 'claimed') throw new Error(claimed.kind)
+  const claim = await first.begin(claimed.claim)
+  t.match(await second.claim(key, options), { kind: 'busy' })
+  clock.now += 170_000
+  t.match(await second.claim(key, options), { kind: 'busy' }, 'the other machine may only be slow')
+  clock.now += 20_000
+  t.match(await second.claim(key, options), { kind: 'claimed', claim: { mayExist: true, fence: 2 } })
+  for (const change of [
+    () => first.renew(claim),
+    () => first.saveCheckpoint(claim, {}),
+    () => first.succeed(claim, { externalId: '1' }),
+    () => first.begin(claim)
+  ])
+    await t.rejects(change(), { code: 'NEWS_PLACE_LOST' })
 })
 
 test('without a way to look for a post, an interrupted one is never sent again before a person decides', async t => {

@@ -168,6 +168,21 @@ test('policies of items: channels, tags, and what the reasons say', async t => {
   t.equal(board.posts.length, 1)
 })
 
+test('channels of a topic pack need no mention, unless they have required options', async t => {
+  const board = new Board()
+  const mastodon = boardChannel(board, { name: 'wall', canFind: true })
+  const news = await openNews(t, { channels: [mastodon] })
+  await news.approved({ id: 'packed', more: 'topic_pack: infra_release\nsyndication:\n  rss: false\n  discord: false' })
+  const { channels } = await news.publish('packed')
+  const found = new Map(channels.map(each => [each.channel, [each.outcome, ...each.decision_reasons]]))
+  t.same(found.get('bluesky'), ['Failed', 'channel_problem'], 'requested by the pack, but without a token')
+  t.same(found.get('discord'), ['Disabled', 'excluded_by_item'])
+  t.match((await news.publish('packed', { channels: ['wall'] })).channels, [
+    { channel: 'wall', outcome: 'Disabled', decision_reasons: ['not_requested'] }
+  ])
+  t.equal(board.posts.length, 0)
+})
+
 test('the rss channel writes the feed, which can be shown and restored', async t => {
   const news = await openNews(t, { settings: { site_base_url: 'https://a.example/' } })
   await news.approved({ id: 'one', title: 'One & only' })

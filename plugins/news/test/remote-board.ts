@@ -1,4 +1,4 @@
-import { type ChannelContext, type NewsChannel, type NewsPost, RemoteFailure } from '@svc/contracts'
+import { type ChannelContext, type NewsChannel, type NewsPost, RemoteFailure, type RetryProfile } from '@svc/contracts'
 
 /** Service in this process that is not idempotent: each request adds a post. */
 export class Board {
@@ -30,18 +30,23 @@ export interface BoardOptions {
   readonly name?: string
   /** Whether posts can be found by their key. */
   readonly canFind: boolean
+  /** Default: `standard`. */
+  readonly retry?: RetryProfile
   /** Called at each step of the channel. May throw, as if the process ended. */
   readonly step?: (name: string) => void
 }
 
 /** Channel that saves its intent, and after an unknown outcome finds the post or asks a person. */
-export function boardChannel(board: Board, { name = 'board', canFind, step = () => {} }: BoardOptions): NewsChannel {
+export function boardChannel(
+  board: Board,
+  { name = 'board', canFind, retry = 'standard', step = () => {} }: BoardOptions
+): NewsChannel {
   return {
     name,
     summary: 'A board',
     live: true,
     options: { type: 'object', additionalProperties: false, properties: {} },
-    retry: 'standard',
+    retry,
     problem: async () => null,
     preview: async post => [
       { label: 'text', text: post.summary, length: post.summary.length, limit: 500, unit: 'characters' }

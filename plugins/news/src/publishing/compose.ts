@@ -55,18 +55,18 @@ export function attemptKeyOf(digest: string, channel: string): string {
 
 /**
  * Returns the options of each channel that the item is sent to, by name: those that it names, and those of its topic
- * pack whose options have no required field. False: the item excludes the channel.
+ * pack. False: the item excludes the channel. Null: the channel is in the topic pack only, and has required options.
  */
 export function requestedChannels(
   item: NewsItem,
   known: readonly NewsChannel[]
-): ReadonlyMap<string, Readonly<Record<string, unknown>> | false> {
-  const requested = new Map(item.channels)
+): ReadonlyMap<string, Readonly<Record<string, unknown>> | false | null> {
+  const requested = new Map<string, Readonly<Record<string, unknown>> | false | null>(item.channels)
   for (const name of topicPackRules(item.topicPack).channels) {
     const channel = known.find(each => each.name === name)
     if (channel === undefined || requested.has(name)) continue
     const { required } = channel.options
-    if (!Array.isArray(required) || required.length === 0) requested.set(name, {})
+    requested.set(name, Array.isArray(required) && required.length > 0 ? null : {})
   }
   return requested
 }

@@ -6,8 +6,8 @@ import type { DecisionReason } from './outcome.ts'
 export interface DecisionInput {
   readonly item: NewsItem
   readonly channel: string
-  /** Options of the channel; false if the item excludes it. */
-  readonly options: Readonly<Record<string, unknown>> | false
+  /** Options of the channel; see `requestedChannels`. Undefined: the item does not request it. */
+  readonly options: Readonly<Record<string, unknown>> | false | null | undefined
   readonly nowMs: number
   /** `[news] enabled`. */
   readonly enabled: boolean
@@ -57,7 +57,9 @@ export function decide(input: DecisionInput): Decision {
 }
 
 function itemRefusal({ item, options, nowMs }: DecisionInput): DecisionReason | null {
+  if (options === undefined) return 'not_requested'
   if (options === false) return 'excluded_by_item'
+  if (options === null) return 'options_missing'
   if (item.draft) return 'draft'
   return Date.parse(item.publishedAt) > nowMs ? 'not_yet_due' : null
 }

@@ -2,7 +2,9 @@ import type { FailureClass, GateCode } from '@svc/contracts'
 
 /** Reasons of a decision about one channel, in addition to the codes of the gate. */
 export const DECISION_REASONS = [
+  'not_requested',
   'excluded_by_item',
+  'options_missing',
   'draft',
   'not_yet_due',
   'policy_disabled',

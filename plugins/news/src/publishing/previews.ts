@@ -1,4 +1,5 @@
-import { type ChannelText, isRemoteFailure, type NewsChannel } from '@svc/contracts'
+import type { ChannelText, NewsChannel } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import type { NewsItem } from '../items/item.ts'
 import type { Settings } from '../settings.ts'
 import { digestOf, postOf, requestedChannels } from './compose.ts'
@@ -22,15 +23,15 @@ export async function previewsOf(
   const previews: Preview[] = []
   for (const [name, options] of requestedChannels(item, known)) {
     const channel = known.find(each => each.name === name)
-    if (channel === undefined || options === false || only?.includes(name) === false) continue
+    if (channel === undefined || !options || only?.includes(name) === false) continue
     const { summary } = channel
     try {
       const texts = await channel.preview(postOf(item, name, options, digest, settings))
       const problem = await channel.problem()
       previews.push({ channel: name, summary, problem: problem?.message ?? null, texts })
     } catch (error) {
-      if (!isRemoteFailure(error)) throw error
-      previews.push({ channel: name, summary, problem: error.message, texts: [] })
+      // A channel of another plugin may fail in any way; the others are shown.
+      previews.push({ channel: name, summary, problem: errorMessage(error), texts: [] })
     }
   }
   return previews

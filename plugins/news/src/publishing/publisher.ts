@@ -80,12 +80,11 @@ export class Publisher {
     const manifest = await this.#manifestOf(item)
     const digest = manifest.content_sha3_256
     const gate = await this.#options.publications.gate({ publicationId: item.id, digest, dryRun })
-    const requested = [...requestedChannels(item, this.#options.channels())].filter(
-      ([name]) => options.only === undefined || options.only.includes(name)
-    )
+    const requested = requestedChannels(item, this.#options.channels())
     const channels: ChannelResult[] = []
-    for (const [name, chosen] of requested) {
+    for (const name of options.only ?? requested.keys()) {
       options.signal.throwIfAborted()
+      const chosen = requested.get(name)
       const decision = this.#decision(item, manifest, name, chosen, dryRun, gate)
       const result = await this.#channel(item, manifest, name, chosen, decision, options)
       channels.push({ ...result, channel: name })
@@ -127,7 +126,7 @@ export class Publisher {
     item: NewsItem,
     manifest: PublicationManifest,
     channel: string,
-    options: Readonly<Record<string, unknown>> | false,
+    options: Readonly<Record<string, unknown>> | false | null | undefined,
     dryRun: boolean,
     gate: GateResult
   ): Decision {
@@ -154,7 +153,7 @@ export class Publisher {
     item: NewsItem,
     manifest: PublicationManifest,
     name: string,
-    chosen: Readonly<Record<string, unknown>> | false,
+    chosen: Readonly<Record<string, unknown>> | false | null | undefined,
     { verdict, reasons }: Decision,
     options: PublishOptions
   ): Promise<ChannelOutcome & { readonly decision_reasons: readonly DecisionReason[] }> {
@@ -163,7 +162,7 @@ export class Publisher {
       ...outcome,
       decision_reasons: [...more, ...reasons]
     })
-    if (verdict === 'disabled' || chosen === false) return because({ outcome: 'Disabled' })
+    if (verdict === 'disabled' || !chosen) return because({ outcome: 'Disabled' })
     if (verdict === 'dry_run') return because({ outcome: 'DryRun' })
     if (verdict === 'gate') return because(refused(reasons[0] ?? 'missing_db', item.id))
     const channel = this.#options.channels().find(each => each.name === name)
@@ -185,26 +184,25 @@ export class Publisher {
       case 'unknown':
         return because(undecided(claimed.record))
       case 'busy':
-        return because({
-          outcome: 'Failed',
-          code: 'busy',
-          message: `${name}: another process is sending this post`,
-          retryable: true,
-          failure_class: 'transient'
-        })
+        return because(busy(name))
       case 'waiting':
         return because(waiting(claimed.record))
       case 'claimed':
         return because(
-          await sender.send({
-            channel,
-            post: postOf(item, name, chosen, digest, settings()),
-            claim: claimed.claim,
-            rules: retryRules(channel, item.policy.channels.get(name)?.retry ?? null),
-            forbidden: () => this.#forbidden(item, digest),
-            announce: attempt => this.#announce(item.id, digest, name, attempt),
-            signal: options.signal
-          })
+          await sender
+            .send({
+              channel,
+              post: postOf(item, name, chosen, digest, settings()),
+              claim: claimed.claim,
+              rules: retryRules(channel, item.policy.channels.get(name)?.retry ?? null),
+              forbidden: () => this.#forbidden(item, digest),
+              announce: attempt => this.#announce(item.id, digest, name, attempt),
+              signal: options.signal
+            })
+            .catch((error: unknown) => {
+              if (isSvcError(error, 'NEWS_PLACE_LOST')) return busy(name)
+              throw error
+            })
         )
     }
   }
@@ -256,6 +254,11 @@ export class Publisher {
 
 function failed(code: string, message: string): ChannelOutcome {
   return { outcome: 'Failed', code, message, retryable: false, failure_class: 'config' }
+}
+
+function busy(channel: string): ChannelOutcome {
+  const message = `${channel}: another process is sending this post; svc news status shows the outcome`
+  return { outcome: 'Failed', code: 'busy', message, retryable: true, failure_class: 'transient' }
 }
 
 function refused(code: string, id: string): ChannelOutcome {
