@@ -70,7 +70,9 @@ t.test('the images of a text are part of what is approved', async t => {
   const write = (image: string) => writeFileSync(join(kernel.root, 'docs', 'a.png'), image)
   mkdirSync(join(kernel.root, 'docs'))
   write('first')
-  const text = (target: string) => `${MANUSCRIPT}\n![gate](${target})\n![remote](https://example.org/b.png)\n`
+  writeFileSync(join(kernel.root, 'docs', 'b c.png'), 'b')
+  const text = (target: string) =>
+    `${MANUSCRIPT}\n![gate](${target})\n![remote](https://example.org/b.png)\n![c][c]\n\n[c]: <b%20c.png> "title"\n[d]: study.md\n`
   const prepare = async (target = 'a.png') => {
     writeFileSync(join(kernel.root, 'docs', 'study.md'), text(target))
     return (await kernel.callById('publication.prepare', { path: 'docs/study.md' })) as {
@@ -80,7 +82,7 @@ t.test('the images of a text are part of what is approved', async t => {
   }
   const first = await prepare()
   t.match(await kernel.callById('publication.show', { publication_id: 'study-1' }), {
-    media: [{ path: 'a.png', media_type: 'image/png', bytes: 5, sha3_256: /^[0-9a-f]{64}$/ }]
+    media: [{ path: 'a.png', media_type: 'image/png', bytes: 5, sha3_256: /^[0-9a-f]{64}$/ }, { path: 'b c.png' }]
   })
   t.strictSame(await prepare(), first, 'the same image is the same content')
   write('other')

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -115,6 +116,19 @@ t.test('images come from the project only, and have the content that their name 
   t.same(await codes('folder.png'), [['arxiv_image_missing'], 1])
   t.same(await codes('a%00b.png'), [['arxiv_path_outside'], 1])
   t.same(await codes('fake.png'), [['arxiv_image_format'], 2])
+})
+
+t.test('an image that changed after the text was prepared is not put into the bundle', async t => {
+  const root = project(t)
+  const codes = async (sha3_256: string, path = 'figures/plot.png') => {
+    const media = [{ path, media_type: 'image/png', bytes: PNG.length, sha3_256 }]
+    const work = { ...arxivWork({ body_markdown: '![a](figures/plot.png)' }), metadata_json: JSON.stringify({ media }) }
+    return (await createBundle(work, root)).handoff.findings.map(({ code }) => code)
+  }
+  const approved = createHash('sha3-256').update(PNG).digest('hex')
+  t.notOk((await codes(approved)).includes('arxiv_image_changed'))
+  t.ok((await codes('0'.repeat(64))).includes('arxiv_image_changed'))
+  t.ok((await codes(approved, 'other.png')).includes('arxiv_image_changed'))
 })
 
 t.test('the layout of a bundle is checked', t => {

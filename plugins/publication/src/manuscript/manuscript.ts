@@ -1,10 +1,10 @@
-import type { ManifestContent } from '@svc/contracts'
+import type { ManifestContent, PublicationMedia } from '@svc/contracts'
 import { closest } from '@svc/plugin-sdk'
 import { invalid } from '../content.ts'
 import { publicationErrors } from '../errors.ts'
 import { objectOf } from '../review/json.ts'
 import { refuse, splitFrontMatter } from './front-matter.ts'
-import { type MediaAsset, readMedia } from './media.ts'
+import { readMedia } from './media.ts'
 import { readProjectFile } from './read-file.ts'
 
 /** Fields of a publication that a caller states. They win over those of the file. */
@@ -78,7 +78,7 @@ const EMPTY = {
 }
 
 /** Adds the images to the metadata. An author cannot state them, since only svc reads the files. */
-function withMedia(metadata_json: string | null, media: readonly MediaAsset[]): string | null {
+function withMedia(metadata_json: string | null, media: readonly PublicationMedia[]): string | null {
   const metadata = metadata_json === null ? {} : objectOf(metadata_json)
   if (media.length === 0) return metadata_json
   if (metadata === null) throw invalid('metadata_json', 'it is no JSON object, and cannot list the images of the text')

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, realpath } from 'node:fs/promises'
 import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path'
+import type { PublicationMedia } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
 import { imagesOf, lineAt } from '../review/text.ts'
 import { type FrontMatter, refuse } from './front-matter.ts'
@@ -11,6 +12,9 @@ const MAX_ASSET_BYTES = 100 * 1024 * 1024
 const READ_BYTES = 1024 * 1024
 /** Address with a scheme, or a path of the web site. */
 const REMOTE = /^(?:[a-z][a-z0-9+.-]{0,30}:|[/#])/i
+
+/** Target of a reference, such as `[plot]: figures/plot.png`. */
+const DEFINITION = /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]{0,8}<?([^\s<>]{1,500})/gm
 
 const TYPES: Readonly<Record<string, string>> = {
   '.gif': 'image/gif',
@@ -22,15 +26,6 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp'
 }
 
-/** File that a text shows, as it was when the text was prepared. */
-export interface MediaAsset {
-  /** Path as the text names it, relative to the text. */
-  readonly path: string
-  readonly media_type: string
-  readonly bytes: number
-  readonly sha3_256: string
-}
-
 /**
  * Returns the local images of a Markdown text with their digests, in the order of the text. `file`: path of the text.
  * Throws `PUB_FILE_INVALID` for an image that is missing, too large or outside of the project.
@@ -40,13 +35,12 @@ export async function readMedia(
   file: string,
   { body, bodyLine }: Pick<FrontMatter, 'body' | 'bodyLine'>,
   signal: AbortSignal
-): Promise<readonly MediaAsset[]> {
+): Promise<readonly PublicationMedia[]> {
   const root = await realpath(projectRoot)
   const folder = dirname(await realpath(resolve(projectRoot, file)))
-  const images = new Map(imagesOf(body).map(({ target, offset }) => [target, offset]))
-  const local = [...images].filter(([target]) => target !== '' && !REMOTE.test(target))
+  const local = localImages(body)
   if (local.length > MAX_ASSETS) throw refuse(file, 1, `it shows ${local.length} images; the limit is ${MAX_ASSETS}`)
-  const assets: MediaAsset[] = []
+  const assets: PublicationMedia[] = []
   for (const [target, offset] of local) {
     const line = bodyLine - 1 + lineAt(body, offset)
     const fail = (problem: string) => refuse(file, line, `image ${target.slice(0, 200)}: ${problem}`)
@@ -55,13 +49,34 @@ export async function readMedia(
   return assets
 }
 
+/** Returns paths of images with their offsets, also those of reference-style images. */
+function localImages(body: string): (readonly [string, number])[] {
+  const found = [
+    ...imagesOf(body).map(({ target, offset }) => [target, offset] as const),
+    ...[...body.matchAll(DEFINITION)]
+      .map(({ index, 1: target = '' }) => [target, index] as const)
+      .filter(([target]) => extname(target).toLowerCase() in TYPES)
+  ]
+  const local = found.filter(([target]) => target !== '' && !REMOTE.test(target))
+  return [...new Map(local.map(([target, offset]) => [decoded(target), offset]))]
+}
+
+/** Paths in Markdown are parts of addresses: a space may be %20. */
+function decoded(target: string): string {
+  try {
+    return decodeURIComponent(target)
+  } catch {
+    return target
+  }
+}
+
 async function readAsset(
   root: string,
   folder: string,
   target: string,
   fail: (problem: string) => Error,
   signal: AbortSignal
-): Promise<MediaAsset> {
+): Promise<PublicationMedia> {
   if (target.includes('\0')) throw fail('the path contains U+0000')
   const unreadable = (error: unknown) => {
     throw fail(`it cannot be read (${errorMessage(error)})`)

@@ -72,11 +72,9 @@ export function imagesOf(text: string, max = 5_000): MarkdownImage[] {
     if (!near.includes('![')) continue
     const end = text.slice(from, from + MAX_IMAGE_CHARACTERS).indexOf(')')
     if (end === -1) continue
-    const [target = ''] = text
-      .slice(from, from + end)
-      .trim()
-      .split(/\s/, 1)
-    images.push({ offset: start, alt: text.slice(start + 2, middle), target: target.replace(/^<|>$/g, '') })
+    const inner = text.slice(from, from + end).trim()
+    const [target = ''] = inner.startsWith('<') ? inner.slice(1).split('>', 1) : inner.split(/\s/, 1)
+    images.push({ offset: start, alt: text.slice(start + 2, middle), target })
     from += end + 1
   }
   return images

@@ -1,5 +1,4 @@
-import type { PublicationAttempt, PublicationLink } from '@svc/contracts'
-import type { MediaAsset } from '../manuscript/media.ts'
+import type { PublicationAttempt, PublicationLink, PublicationMedia } from '@svc/contracts'
 import { required, type Tables, type Transaction } from './tables.ts'
 
 export interface StatusEvent {
@@ -94,7 +93,7 @@ export class History {
   }
 
   /** Returns the files that a content shows, by path. */
-  async media(publicationId: string, digest: string): Promise<MediaAsset[]> {
+  async media(publicationId: string, digest: string): Promise<PublicationMedia[]> {
     const rows = await required(this.#tables).rows(
       `SELECT path, media_type, bytes, sha3_256 FROM publication_media_assets
        WHERE publication_id = ? AND content_sha3_256 = ? ORDER BY path`,

@@ -1,7 +1,12 @@
-import { type ManifestContent, manifestDigest, type PublicationManifest, type PublicationState } from '@svc/contracts'
+import {
+  type ManifestContent,
+  manifestDigest,
+  type PublicationManifest,
+  type PublicationState,
+  publicationMedia
+} from '@svc/contracts'
 import { checkContent, invalid } from '../content.ts'
 import { publicationErrors } from '../errors.ts'
-import { mediaOf } from '../manuscript/media-list.ts'
 import { mayFollow, storedState } from '../states.ts'
 import { appendEvent } from './history.ts'
 import { type Row, required, type Tables, type Transaction } from './tables.ts'
@@ -225,7 +230,7 @@ async function keepRevision(tx: Transaction, content: ManifestContent, digest: s
      VALUES (?, ?, ?, ?, ?)`,
     [content.publication_id, version, digest, JSON.stringify(content), now]
   )
-  for (const { path, media_type, bytes, sha3_256 } of mediaOf(content))
+  for (const { path, media_type, bytes, sha3_256 } of publicationMedia(content))
     await tx.run(
       `INSERT INTO publication_media_assets (publication_id, content_sha3_256, path, media_type, bytes, sha3_256,
          created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
