@@ -154,7 +154,10 @@ for (const { name, open } of ARCHIVES) {
       world.server.fail(faultOf(world.requests.read))
       t.equal((await failureOf(world.adapter.fetchStatus(id, attempts.context()))).failureClass, failureClass, title)
     }
-    world.server.fail({ on: world.requests.read, status: 404 })
+    world.server.fail({ on: world.requests.read, status: 404 }, { on: world.requests.read, status: 410 })
+    const missing = await world.adapter.fetchStatus(id, attempts.context())
+    t.equal(missing.status, 'not_found')
+    t.match(JSON.parse(missing.detail_json ?? ''), { host: /^127\.0\.0\.1:/ })
     t.equal((await world.adapter.fetchStatus(id, attempts.context())).status, 'withdrawn')
   })
 }

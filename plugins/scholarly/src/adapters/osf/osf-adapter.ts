@@ -13,6 +13,7 @@ import { ArchiveHashes, type DepositFile } from '../deposit/deposit-file.ts'
 import { depositFiles } from '../deposit/deposit-files.ts'
 import { isPublished, publishStep } from '../deposit/deposit-flags.ts'
 import { fingerprint } from '../deposit/fingerprint.ts'
+import { missingStatus } from '../deposit/missing-status.ts'
 import type { AdapterParts } from '../parts.ts'
 import { collapse } from '../work.ts'
 import { OsfApi, type OsfFile, type OsfNode } from './osf-api.ts'
@@ -63,7 +64,8 @@ export function osfAdapter(parts: AdapterParts): ScholarlyAdapter {
     submit: (manifest, context) => submit(parts, manifest, context),
     async fetchStatus(id, { http, signal }) {
       const found = await (await apiOf(parts, http, signal)).get(id)
-      if (found === null) return { status: 'withdrawn', detail_json: JSON.stringify({ node_id: id }) }
+      if (typeof found === 'number')
+        return missingStatus(found, { node_id: id, host: new URL(basesOf(parts).base).host })
       return { status: statusOf(found.node), detail_json: JSON.stringify(detailOf(found.node)) }
     }
   }
@@ -156,10 +158,10 @@ function detailOf({ id, url, public: isPublic }: OsfNode): object {
 
 async function read(api: OsfApi, id: string): Promise<{ readonly node: OsfNode; readonly text: string }> {
   const found = await api.get(id)
-  if (found !== null) return found
+  if (typeof found !== 'number') return found
   throw new RemoteFailure(
     `OSF: project ${id} does not exist any more; cancel the job and submit again if it was deleted on purpose`,
-    { failureClass: 'fatal', code: 'http_404', httpStatus: 404 }
+    { failureClass: 'fatal', code: `http_${found}`, httpStatus: found }
   )
 }
 

@@ -57,10 +57,11 @@ export class OsfApi {
     return this.#clock.now()
   }
 
-  /** Reads a project; null if it does not exist any more. */
-  async get(id: string): Promise<{ readonly node: OsfNode; readonly text: string } | null> {
+  /** Reads a project; 404 if the archive does not know it, 410 if it was removed. */
+  async get(id: string): Promise<{ readonly node: OsfNode; readonly text: string } | 404 | 410> {
     const answer = await this.#send({ method: 'GET', url: this.#node(id), accept: [404, 410] })
-    return answer.status === 200 ? { node: nodeOf(dataOf(answer)), text: answer.text } : null
+    if (answer.status === 404 || answer.status === 410) return answer.status
+    return { node: nodeOf(dataOf(answer)), text: answer.text }
   }
 
   /** Returns the projects of the account with a tag. */

@@ -14,6 +14,7 @@ import { ArchiveHashes, type DepositFile } from '../deposit/deposit-file.ts'
 import { depositFiles } from '../deposit/deposit-files.ts'
 import { isPublished, publishStep } from '../deposit/deposit-flags.ts'
 import { fingerprint } from '../deposit/fingerprint.ts'
+import { missingStatus } from '../deposit/missing-status.ts'
 import type { AdapterParts } from '../parts.ts'
 import { collapse } from '../work.ts'
 import { type Deposition, ZenodoApi } from './zenodo-api.ts'
@@ -64,8 +65,8 @@ export function zenodoAdapter(parts: AdapterParts): ScholarlyAdapter {
     submit: (manifest, context) => submit(parts, manifest, context),
     async fetchStatus(id, { http, signal }) {
       const found = await (await apiOf(parts, http, signal)).get(id)
-      // A person deleted the draft, or Zenodo removed the record.
-      if (found === null) return { status: 'withdrawn', detail_json: JSON.stringify({ deposition_id: id }) }
+      if (typeof found === 'number')
+        return missingStatus(found, { deposition_id: id, host: new URL(baseOf(parts)).host })
       return { status: found.deposition.state, detail_json: JSON.stringify(detailOf(found.deposition)) }
     }
   }
@@ -163,10 +164,10 @@ function firstVersions(found: readonly Deposition[]): readonly Deposition[] {
 
 async function read(api: ZenodoApi, id: string): Promise<{ readonly deposition: Deposition; readonly text: string }> {
   const found = await api.get(id)
-  if (found !== null) return found
+  if (typeof found !== 'number') return found
   throw new RemoteFailure(
     `Zenodo: deposition ${id} does not exist any more; cancel the job and submit again if it was deleted on purpose`,
-    { failureClass: 'fatal', code: 'http_404', httpStatus: 404 }
+    { failureClass: 'fatal', code: `http_${found}`, httpStatus: found }
   )
 }
 
@@ -241,8 +242,8 @@ async function publish(
   } catch (error) {
     // Another process, a person or a request whose answer was lost may have published it.
     if (!isRemoteFailure(error) || error.failureClass === 'auth') throw error
-    const after = await api.get(id).catch(() => null)
-    if (after?.deposition.submitted !== true) throw error
+    const after = await api.get(id).catch(() => 404 as const)
+    if (typeof after === 'number' || !after.deposition.submitted) throw error
   }
 }
 

@@ -63,10 +63,11 @@ export class ZenodoApi {
     return this.#clock.now()
   }
 
-  /** Reads a deposition; null if it does not exist any more. */
-  async get(id: string): Promise<{ readonly deposition: Deposition; readonly text: string } | null> {
+  /** Reads a deposition; 404 if the archive does not know it, 410 if it was removed. */
+  async get(id: string): Promise<{ readonly deposition: Deposition; readonly text: string } | 404 | 410> {
     const answer = await this.#send({ method: 'GET', url: this.#item(id), accept: [404, 410] })
-    return answer.status === 200 ? { deposition: depositionOf(answer.json()), text: answer.text } : null
+    if (answer.status === 404 || answer.status === 410) return answer.status
+    return { deposition: depositionOf(answer.json()), text: answer.text }
   }
 
   /** Throws if the token is not accepted. */
