@@ -65,30 +65,19 @@ function isFormat(type: string, head: Uint8Array): boolean {
   return Buffer.from(head).toString('latin1').startsWith(signature)
 }
 
-interface Scan {
-  readonly cited: Set<string>
-  readonly items: Set<string>
-  readonly labels: Set<string>
-  readonly references: Set<string>
-  readonly graphics: Set<string>
-}
-
 /** Checks a LaTeX document without running it: braces, environments, references, and the files that it names. */
 export function checkDocument(tex: string, files: readonly Pick<BundleFile, 'name'>[], findings: Findings): void {
-  const scan: Scan = {
-    cited: new Set(),
-    items: new Set(),
-    labels: new Set(),
-    references: new Set(),
-    graphics: new Set()
-  }
-  scanDocument(tex, scan, findings)
-  for (const key of scan.cited)
-    if (!scan.items.has(key)) findings.add('arxiv_citation_unknown', 'error', `\\cite{${key}} has no \\bibitem.`)
-  for (const name of scan.references)
-    if (!scan.labels.has(name)) findings.add('arxiv_label_missing', 'error', `\\ref{${name}} has no \\label.`)
+  const scan = new DocumentScan(tex, findings)
+  scan.run()
+  const items = scan.argumentsOf('bibitem')
+  for (const key of [...scan.argumentsOf('cite')].flatMap(keys => keys.split(',')))
+    if (!items.has(key.trim()))
+      findings.add('arxiv_citation_unknown', 'error', `\\cite{${key.trim()}} has no \\bibitem.`)
+  const labels = scan.argumentsOf('label')
+  for (const name of scan.argumentsOf('ref'))
+    if (!labels.has(name)) findings.add('arxiv_label_missing', 'error', `\\ref{${name}} has no \\label.`)
   const names = new Set(files.map(({ name }) => name))
-  for (const name of scan.graphics) {
+  for (const name of scan.argumentsOf('includegraphics')) {
     if (!names.has(name))
       findings.add('arxiv_image_missing', 'error', `\\includegraphics{${name}} names no file of the bundle.`)
     if (!FIGURE_TYPES.has(posix.extname(name).toLowerCase()))
@@ -96,52 +85,77 @@ export function checkDocument(tex: string, files: readonly Pick<BundleFile, 'nam
   }
 }
 
-const TOKEN = /\\(?:[A-Za-z@]+\*?|[\s\S])|%[^\n]*|\^\^|[{}]/g
+const TOKEN = /\\(?:([A-Za-z@]+)\*?|[\s\S])|%[^\n]*|\^\^|[{}]/g
+const ARGUMENT = /^(?:\[[^\]]{0,1000}\])?\{([^{}]{0,1000})\}/
+const MAX_ARGUMENT = 2_010
+const COLLECTED = ['cite', 'bibitem', 'label', 'ref', 'includegraphics'] as const
+type Collected = (typeof COLLECTED)[number]
 /** Commands that read or write files, run programs, or change what characters mean. */
 const FORBIDDEN =
-  /^\\(?:input|include|openin|openout|read|write|immediate|catcode|def|edef|gdef|xdef|let|csname|newcommand|renewcommand|special|directlua|usepackage|RequirePackage|scantokens|everyjob|loop|verbatiminput|lstinputlisting|bibliography|ShellEscape)$/
+  /^(?:input|include|openin|openout|read|write|immediate|catcode|def|edef|gdef|xdef|let|csname|newcommand|renewcommand|special|directlua|usepackage|RequirePackage|scantokens|everyjob|loop|verbatiminput|lstinputlisting|bibliography|ShellEscape)$/
 
-function scanDocument(tex: string, scan: Scan, findings: Findings): void {
-  const environments: string[] = []
-  let depth = 0
-  let isBody = false
-  let isComplete = false
-  const unbalanced = (message: string): void => findings.add('arxiv_environment_unbalanced', 'error', message)
-  for (const { 0: token, index } of tex.matchAll(TOKEN)) {
-    const argument = (): string =>
-      /^(?:\[[^\]]*\])?\{([^{}]*)\}/.exec(tex.slice(index + token.length, index + token.length + 2_000))?.[1] ?? ''
-    if (token === '{') {
-      if (++depth === MAX_DEPTH)
-        findings.add('arxiv_braces_unbalanced', 'error', `Braces are nested ${MAX_DEPTH} deep.`)
-    } else if (token === '}') {
-      if (--depth < 0) {
-        findings.add('arxiv_braces_unbalanced', 'error', 'A closing brace has no opening one.')
-        depth = 0
-      }
-    } else if (token === '^^')
-      findings.add('arxiv_command_unknown', 'error', 'The document contains ^^, which hides characters.')
-    else if (token === '\\begin') {
-      const name = argument()
-      environments.push(name)
-      if (name === 'document') isBody = true
-    } else if (token === '\\end') {
-      const name = argument()
-      const open = environments.pop()
-      if (open !== name) unbalanced(`\\end{${name}} follows \\begin{${open ?? ''}}.`)
-      if (name === 'document') {
+/** One pass over a document. */
+class DocumentScan {
+  readonly #tex: string
+  readonly #findings: Findings
+  readonly #arguments = new Map<Collected, Set<string>>(COLLECTED.map(name => [name, new Set()]))
+  readonly #environments: string[] = []
+  #depth = 0
+  #isBody = false
+
+  constructor(tex: string, findings: Findings) {
+    this.#tex = tex
+    this.#findings = findings
+  }
+
+  /** Returns the different arguments of a command. */
+  argumentsOf(command: Collected): ReadonlySet<string> {
+    return this.#arguments.get(command) ?? new Set()
+  }
+
+  run(): void {
+    let isComplete = false
+    for (const { 0: token, 1: command, index } of this.#tex.matchAll(TOKEN)) {
+      if (command === undefined) this.#sign(token)
+      else if (this.#command(command, index + token.length)) {
         isComplete = true
         break
       }
-    } else if (token === '\\cite') for (const key of argument().split(',')) scan.cited.add(key.trim())
-    else if (token === '\\bibitem') scan.items.add(argument())
-    else if (token === '\\label') scan.labels.add(argument())
-    else if (token === '\\ref') scan.references.add(argument())
-    else if (token === '\\includegraphics')
-      scan.graphics.add(/\{([^{}]*)\}/.exec(tex.slice(index, index + 500))?.[1] ?? '')
-    else if (isBody && FORBIDDEN.test(token))
-      findings.add('arxiv_command_unknown', 'error', `${token} is not allowed in the text.`)
+    }
+    if (!isComplete) this.#unbalanced('The document has no \\end{document}.')
+    if (this.#environments.length > 0) this.#unbalanced(`\\begin{${this.#environments.at(-1)}} has no end.`)
+    if (this.#depth !== 0)
+      this.#findings.add('arxiv_braces_unbalanced', 'error', `${this.#depth} braces are not closed.`)
   }
-  if (!isComplete) unbalanced('The document has no \\end{document}.')
-  if (environments.length > 0) unbalanced(`\\begin{${environments.at(-1)}} has no end.`)
-  if (depth !== 0) findings.add('arxiv_braces_unbalanced', 'error', `${depth} braces are not closed.`)
+
+  #sign(token: string): void {
+    if (token === '^^')
+      this.#findings.add('arxiv_command_unknown', 'error', 'The document contains ^^, which hides characters.')
+    this.#depth += { '{': 1, '}': -1 }[token] ?? 0
+    if (this.#depth === MAX_DEPTH)
+      this.#findings.add('arxiv_braces_unbalanced', 'error', `Braces are nested ${MAX_DEPTH} deep.`)
+    if (this.#depth >= 0) return
+    this.#findings.add('arxiv_braces_unbalanced', 'error', 'A closing brace has no opening one.')
+    this.#depth = 0
+  }
+
+  /** Returns true at the end of the document. */
+  #command(command: string, at: number): boolean {
+    const argument = ARGUMENT.exec(this.#tex.slice(at, at + MAX_ARGUMENT))?.[1] ?? ''
+    if (command === 'begin') {
+      this.#environments.push(argument)
+      this.#isBody ||= argument === 'document'
+    } else if (command === 'end') {
+      const open = this.#environments.pop()
+      if (open !== argument) this.#unbalanced(`\\end{${argument}} follows \\begin{${open ?? ''}}.`)
+      return argument === 'document'
+    } else if (this.#isBody && FORBIDDEN.test(command))
+      this.#findings.add('arxiv_command_unknown', 'error', `\\${command} is not allowed in the text.`)
+    this.#arguments.get(command as Collected)?.add(argument)
+    return false
+  }
+
+  #unbalanced(message: string): void {
+    this.#findings.add('arxiv_environment_unbalanced', 'error', message)
+  }
 }
