@@ -127,7 +127,16 @@ const fault: fc.Arbitrary<Fault | undefined> = fc.oneof(
   { weight: 4, arbitrary: fc.constant(undefined) },
   { weight: 2, arbitrary: fc.constant<Fault>('cut-before') },
   { weight: 3, arbitrary: fc.constant<Fault>('cut-after') },
-  { weight: 1, arbitrary: fc.constantFrom<Fault>({ status: 503 }, { status: 429 }, { status: 401 }, { status: 403 }) }
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Fault>(
+      { status: 503 },
+      { status: 429 },
+      { status: 401 },
+      { status: 403 },
+      { status: 404 }
+    )
+  }
 )
 
 const story = fc.record({

@@ -82,16 +82,17 @@ async function read(incoming: IncomingMessage): Promise<SeenRequest> {
     // The client ended the connection.
   }
   const bytes = Buffer.concat(parts)
-  const body = bytes.toString('utf8')
   const url = new URL(incoming.url ?? '/', 'http://service')
   return {
     method: incoming.method ?? '',
     path: url.pathname,
     query: url.searchParams,
     headers: incoming.headers as Record<string, string | undefined>,
-    body,
+    get body() {
+      return bytes.toString('utf8')
+    },
     bytes,
-    json: () => JSON.parse(body),
-    form: () => new URLSearchParams(body)
+    json: () => JSON.parse(bytes.toString('utf8')),
+    form: () => new URLSearchParams(bytes.toString('utf8'))
   }
 }

@@ -8,28 +8,38 @@ import { CREDENTIALS, openYouTube } from './youtube-server.ts'
 
 const UPLOAD = '/upload/youtube/v3/videos'
 const CHUNK = 8 * 1_048_576
-const VIDEO = randomBytes(CHUNK + 1_000)
+const LARGE = randomBytes(CHUNK + 1_000)
+const VIDEO = LARGE.subarray(0, 1_000)
 const SHA3 = createHash('sha3-256').update(VIDEO).digest('hex')
-const SHA256 = createHash('sha256').update(VIDEO).digest('hex')
 
-async function openProject(t: Test) {
+/** Opens a project with the video `media/demo.mp4`, of one chunk by default. */
+async function openProject(t: Test, content: Buffer = VIDEO) {
   const server = await openYouTube(t)
   const { kernel, channel } = await openChannels(t, {
     settings: { ...CREDENTIALS, youtube_login_base: server.service.url, youtube_api_base: server.service.url }
   })
   mkdirSync(join(kernel.root, 'media'))
-  writeFileSync(join(kernel.root, 'media/demo.mp4'), VIDEO)
+  writeFileSync(join(kernel.root, 'media/demo.mp4'), content)
   return { ...server, kernel, root: kernel.root, youtube: channel('youtube') }
 }
 
 const POST = postWith({ video: 'media/demo.mp4', sha3_256: SHA3, tags: ['compilers'] })
+const LARGE_POST = postWith({
+  video: 'media/demo.mp4',
+  sha3_256: createHash('sha3-256').update(LARGE).digest('hex'),
+  tags: ['compilers']
+})
+const LARGE_SHA256 = createHash('sha256').update(LARGE).digest('hex')
 
 t.test('youtube uploads a video in chunks with the documented resource, private by default', async t => {
-  const { kernel, service, videos, youtube } = await openProject(t)
+  const { kernel, service, videos, youtube } = await openProject(t, LARGE)
   const run = new ChannelRun()
-  t.same(await run.attempt(youtube, POST), { externalId: 'video-1', url: 'https://www.youtube.com/watch?v=video-1' })
+  t.same(await run.attempt(youtube, LARGE_POST), {
+    externalId: 'video-1',
+    url: 'https://www.youtube.com/watch?v=video-1'
+  })
   t.match(service.requests('POST', UPLOAD)[0]?.headers, {
-    'x-upload-content-length': String(VIDEO.length),
+    'x-upload-content-length': String(LARGE.length),
     'x-upload-content-type': 'video/mp4'
   })
   t.same(service.requests('POST', UPLOAD)[0]?.json(), {
@@ -43,9 +53,9 @@ t.test('youtube uploads a video in chunks with the documented resource, private 
   })
   t.same(
     service.requests('PUT', UPLOAD).map(({ headers }) => headers['content-range']),
-    [`bytes 0-${CHUNK - 1}/${VIDEO.length}`, `bytes ${CHUNK}-${VIDEO.length - 1}/${VIDEO.length}`]
+    [`bytes 0-${CHUNK - 1}/${LARGE.length}`, `bytes ${CHUNK}-${LARGE.length - 1}/${LARGE.length}`]
   )
-  t.equal(videos[0]?.sha256, SHA256)
+  t.equal(videos[0]?.sha256, LARGE_SHA256)
   t.match(
     run.checkpoints.map(({ sent_bytes, completing }) => [sent_bytes, completing]),
     [
@@ -55,7 +65,7 @@ t.test('youtube uploads a video in chunks with the documented resource, private 
     ]
   )
   const progress = kernel.log.filter(({ message }) => message === 'a video is uploaded')
-  t.match(progress[0]?.fields, { news: 'release-2', sent_bytes: CHUNK, total_bytes: VIDEO.length })
+  t.match(progress[0]?.fields, { news: 'release-2', sent_bytes: CHUNK, total_bytes: LARGE.length })
   t.notMatch(JSON.stringify([run.checkpoints, run.exchanges, kernel.log]), /upload_id|session-1|google-|ya29/)
 })
 
@@ -65,20 +75,20 @@ for (const [what, faults] of [
   ['after the last chunk arrived', [undefined, 'cut-after']]
 ] as const) {
   t.test(`youtube continues an upload that was cut ${what}`, async t => {
-    const { service, sessions, videos, youtube } = await openProject(t)
+    const { service, sessions, videos, youtube } = await openProject(t, LARGE)
     service.fail('PUT', UPLOAD, ...faults)
-    t.match(await new ChannelRun().attempt(youtube, POST), { externalId: 'video-1' })
+    t.match(await new ChannelRun().attempt(youtube, LARGE_POST), { externalId: 'video-1' })
     t.same(
       videos.map(({ sha256 }) => sha256),
-      [SHA256]
+      [LARGE_SHA256]
     )
     t.equal(sessions.size, 1)
-    t.ok(service.requests('PUT', UPLOAD).some(({ headers }) => headers['content-range'] === `bytes */${VIDEO.length}`))
+    t.ok(service.requests('PUT', UPLOAD).some(({ headers }) => headers['content-range'] === `bytes */${LARGE.length}`))
   })
 }
 
 t.test('youtube never creates a second video when the process ends at any checkpoint', async t => {
-  for (const endsAfter of [0, 1, 2]) {
+  for (const endsAfter of [0, 1]) {
     const { videos, sessions, youtube } = await openProject(t)
     const run = new ChannelRun()
     run.endsAfter = endsAfter
@@ -93,7 +103,7 @@ t.test('youtube never creates a second video when the process ends at any checkp
 t.test('youtube asks the session of a finished upload for its video', async t => {
   const { service, videos, youtube } = await openProject(t)
   const cut = Array<'cut-after'>(8).fill('cut-after')
-  service.fail('PUT', UPLOAD, undefined, ...cut)
+  service.fail('PUT', UPLOAD, ...cut)
   const run = new ChannelRun()
   await t.rejects(run.attempt(youtube, POST), { code: 'network', failureClass: 'transient' })
   service.fail('PUT', UPLOAD)
@@ -103,7 +113,7 @@ t.test('youtube asks the session of a finished upload for its video', async t =>
 
 t.test('youtube looks for the video by its tag where the session has ended', async t => {
   const { service, sessions, videos, youtube } = await openProject(t)
-  service.fail('PUT', UPLOAD, undefined, ...Array<'cut-after'>(8).fill('cut-after'))
+  service.fail('PUT', UPLOAD, ...Array<'cut-after'>(8).fill('cut-after'))
   const run = new ChannelRun()
   await t.rejects(run.attempt(youtube, POST), { code: 'network' })
   service.fail('PUT', UPLOAD)
@@ -129,6 +139,26 @@ t.test('youtube begins again where a session ended before its last bytes', async
   t.equal(videos.length, 1)
 })
 
+t.test('youtube looks for the video where a session ends right after its last bytes', async t => {
+  for (const resumed of [false, true]) {
+    const { service, sessions, videos, youtube } = await openProject(t)
+    const run = new ChannelRun()
+    if (resumed) {
+      run.endsAfter = 1
+      await t.rejects(run.attempt(youtube, POST), { message: 'the process ended' })
+      run.endsAfter = Number.POSITIVE_INFINITY
+    }
+    service.fail('PUT', UPLOAD, ...(resumed ? [undefined] : []), 'cut-after', { status: 404 })
+    if (!resumed) {
+      await t.rejects(run.attempt(youtube, POST), { code: 'upload_ended', failureClass: 'transient' })
+      sessions.clear()
+    }
+    t.match(await run.attempt(youtube, POST), { externalId: 'video-1' })
+    t.equal(videos.length, 1)
+    t.equal(service.requests('POST', UPLOAD).length, 1)
+  }
+})
+
 t.test('youtube sends only the content that was approved', async t => {
   const { service, root, videos, youtube } = await openProject(t)
   writeFileSync(join(root, 'empty.mp4'), '')
@@ -142,7 +172,7 @@ t.test('youtube sends only the content that was approved', async t => {
   await t.rejects(attempt({ video: 'media', sha3_256: SHA3 }), { code: 'video_invalid' })
   t.equal(service.seen.length, 0)
   const run = new ChannelRun()
-  run.endsAfter = 2
+  run.endsAfter = 1
   await t.rejects(run.attempt(youtube, POST), { message: 'the process ended' })
   appendFileSync(join(root, 'media/demo.mp4'), 'more')
   run.endsAfter = Number.POSITIVE_INFINITY
@@ -151,11 +181,7 @@ t.test('youtube sends only the content that was approved', async t => {
 })
 
 t.test('youtube maps answers of the API to classes', async t => {
-  const { service, root, videos, youtube } = await openProject(t)
-  const small = VIDEO.subarray(0, 1_000)
-  writeFileSync(join(root, 'small.webm'), small)
-  const sha3_256 = createHash('sha3-256').update(small).digest('hex')
-  const post = postWith({ video: 'small.webm', sha3_256 })
+  const { service, videos, youtube } = await openProject(t)
   const refused = (status: number, reason: string): ServiceAnswer => ({
     status,
     body: { error: { code: status, errors: [{ domain: 'youtube.quota', reason }] } }
@@ -184,19 +210,19 @@ t.test('youtube maps answers of the API to classes', async t => {
   ]
   for (const [answer, failure] of cases) {
     service.fail('POST', UPLOAD, answer)
-    await t.rejects(new ChannelRun().attempt(youtube, post), failure, JSON.stringify(answer))
+    await t.rejects(new ChannelRun().attempt(youtube, POST), failure, JSON.stringify(answer))
   }
   service.fail('PUT', UPLOAD, { status: 308, headers: { range: 'bytes=0-999999999999' } })
-  await t.rejects(new ChannelRun().attempt(youtube, post), { code: 'answer_invalid', failureClass: 'fatal' })
+  await t.rejects(new ChannelRun().attempt(youtube, POST), { code: 'answer_invalid', failureClass: 'fatal' })
   service.fail('PUT', UPLOAD, ...Array(8).fill({ status: 308 }))
-  await t.rejects(new ChannelRun().attempt(youtube, post), { code: 'upload_stalled', failureClass: 'transient' })
+  await t.rejects(new ChannelRun().attempt(youtube, POST), { code: 'upload_stalled', failureClass: 'transient' })
   t.equal(videos.length, 0)
 })
 
 t.test('youtube cannot use a checkpoint with another refresh token', async t => {
   const { service, videos, root, youtube } = await openProject(t)
   const run = new ChannelRun()
-  run.endsAfter = 2
+  run.endsAfter = 1
   await t.rejects(run.attempt(youtube, POST), { message: 'the process ended' })
   const other = { ...CREDENTIALS, youtube_refresh_token: 'google-refresh-2' }
   const { kernel, channel } = await openChannels(t, {

@@ -198,7 +198,9 @@ async function findPost(send: Send, author: string, post: NewsPost, sinceMs: num
   const found = listAt(answer.json(), 'elements').find(
     each =>
       Number(fieldAt(each, 'createdAt')) >= sinceMs &&
-      (textAt(each, 'commentary') === text || textAt(each, 'content', 'article', 'source') === post.link)
+      // Without a time, an older text of the same item must not be taken for this one.
+      (textAt(each, 'commentary') === text ||
+        (sinceMs > 0 && textAt(each, 'content', 'article', 'source') === post.link))
   )
   const id = textAt(found, 'id')
   return id === null || !URN.test(id) ? null : receipt(id)

@@ -21,6 +21,8 @@ export interface UploadOptions {
   readonly signal: AbortSignal
   /** Whether the session may have received bytes before. */
   readonly resumed: boolean
+  /** Whether an earlier process may have sent the last chunk. */
+  readonly mayBeComplete: boolean
   /**
    * Called after each chunk, and before the last one, which creates the video. Throws if the upload must stop.
    * `completing`: whether the last chunk may have been sent.
@@ -28,13 +30,17 @@ export interface UploadOptions {
   onProgress(sentBytes: number, completing: boolean): Promise<void>
 }
 
+/** The id of the video; or null if the session no longer exists, and whether it may have created the video before. */
+export type UploadResult = { readonly id: string } | { readonly id: null; readonly mayExist: boolean }
+
 /**
- * Uploads a video to a resumable session and returns the id of the video; null if the session no longer exists. After
- * a failure it asks the server which bytes it has, and continues there.
+ * Uploads a video to a resumable session. After a failure it asks the server which bytes it has, and continues there.
+ * Throws {@link RemoteFailure}.
  */
-export async function uploadVideo(options: UploadOptions): Promise<string | null> {
+export async function uploadVideo(options: UploadOptions): Promise<UploadResult> {
   const { send, session, video, signal, onProgress } = options
   const chunks = new Chunks(video, signal)
+  let { mayBeComplete } = options
   let at: number | null = options.resumed ? null : 0
   for (let stalls = 0; stalls < MAX_STALLS; ) {
     signal.throwIfAborted()
@@ -45,11 +51,19 @@ export async function uploadVideo(options: UploadOptions): Promise<string | null
       } else {
         const chunk = await chunks.next(at)
         const end = at + chunk.length
-        if (end === video.bytes) await onProgress(at, true)
+        const completes = end === video.bytes
+        if (completes) await onProgress(at, true)
+        const wasComplete = mayBeComplete
+        mayBeComplete ||= completes
         answer = await put(send, session, chunk, `bytes ${at}-${end - 1}/${video.bytes}`)
+        mayBeComplete = wasComplete
       }
-      if (answer.status === 404 || answer.status === 410) return null
-      if (answer.status !== 308) return videoIdOf(answer)
+      if (answer.status === 404 || answer.status === 410) {
+        await onProgress(at ?? 0, mayBeComplete)
+        return { id: null, mayExist: mayBeComplete }
+      }
+      if (answer.status !== 308) return { id: videoIdOf(answer) }
+      mayBeComplete = false
       const received = receivedOf(answer, video.bytes)
       stalls = received > (at ?? 0) ? 0 : stalls + 1
       at = received

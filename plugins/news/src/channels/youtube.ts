@@ -18,7 +18,7 @@ import { channelText, summaryWithLink } from './derived-text.ts'
 import { outcomeUnknown } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 import { openSession, sealSession } from './youtube-session.ts'
-import { refusalOf, uploadVideo } from './youtube-upload.ts'
+import { refusalOf, type UploadResult, uploadVideo } from './youtube-upload.ts'
 import { VideoFile } from './youtube-video.ts'
 
 const SERVICE = 'YouTube'
@@ -124,10 +124,12 @@ async function resumeUpload(
   const sealed = textAt(context.checkpoint, 'session')
   if (sealed === null) return null
   const session = openSession(sealed, connection.refreshToken, context.attemptKey)
-  const id = session === null ? null : await upload(connection, session, true, video, context)
-  if (id !== null) return receipt(id)
+  const completing = context.checkpoint?.completing === true
+  const result =
+    session === null ? { id: null, mayExist: completing } : await upload(connection, session, true, video, context)
+  if (result.id !== null) return receipt(result.id)
   // The session has ended, or belongs to other credentials. Without its last bytes it created nothing.
-  if (context.checkpoint?.completing !== true) return null
+  if (!result.mayExist) return null
   const found = await findVideo(connection, context)
   if (found !== null) return receipt(found)
   const startedAt = Number(context.checkpoint?.sent_at_ms ?? 0)
@@ -163,7 +165,7 @@ async function startUpload(
   await context.saveCheckpoint(
     checkpointOf(connection, session, { sentBytes: 0, completing: false, startedAt }, context)
   )
-  const id = await upload(connection, session, false, video, context)
+  const { id } = await upload(connection, session, false, video, context)
   if (id !== null) return receipt(id)
   throw new RemoteFailure(`${SERVICE}: the server ended the upload; try again`, {
     failureClass: 'transient',
@@ -178,13 +180,14 @@ function upload(
   resumed: boolean,
   video: VideoFile,
   context: ChannelContext
-): Promise<string | null> {
+): Promise<UploadResult> {
   const startedAt = resumed ? Number(context.checkpoint?.sent_at_ms ?? 0) : Date.now()
   return uploadVideo({
     send: connection.send,
     session,
     video,
     resumed,
+    mayBeComplete: resumed && context.checkpoint?.completing === true,
     signal: context.signal,
     onProgress(sentBytes, completing) {
       connection.onSent(sentBytes)
