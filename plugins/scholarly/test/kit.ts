@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import {
   type ManifestContent,
   type PublicationManifest,
@@ -121,7 +121,9 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
   const publicationRecords = records
   const statement = async (sql: string, parameters: readonly (string | number | null)[] = []) => {
     const { openFile } = await import('@svc/plugin-database/testing')
-    const store = await openFile(join(kernel.root, databaseFile ?? DATABASE_FILE), { busyTimeoutMs: 10_000 } as never)
+    const store = await openFile(resolve(kernel.root, databaseFile ?? DATABASE_FILE), {
+      busyTimeoutMs: 10_000
+    } as never)
     try {
       const isQuery = /^\s*select/i.test(sql)
       return (await (isQuery ? store.query(sql, parameters) : store.execute(sql, parameters))).rows as unknown[][]
@@ -132,7 +134,7 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
   const world: World = {
     kernel,
     publications: publicationRecords,
-    databaseFile: join(kernel.root, databaseFile ?? DATABASE_FILE),
+    databaseFile: resolve(kernel.root, databaseFile ?? DATABASE_FILE),
     async prepare(changes) {
       const manifest = await publicationRecords.prepare(content(changes))
       await world.approve(manifest)

@@ -17,19 +17,20 @@ t.test('failures of an archive move a job by their class', async t => {
     [failing('fatal'), 'failed', null],
     [failing('preflight'), 'failed', null]
   ]
-  for (const [step, status, delayMs] of cases) {
-    const world = await openWorld(t, { adapters: [new ScriptedArchive([step])] })
-    await world.prepare()
-    const { ok, job } = await world.submit(ADAPTER)
+  const world = await openWorld(t, { adapters: [new ScriptedArchive(cases.map(([step]) => step))] })
+  for (const [at, [, status, delayMs]] of cases.entries()) {
+    const publication_id = `paper-${at}`
+    await world.prepare({ publication_id })
+    const { ok, job } = await world.submit({ ...ADAPTER, publication_id })
     t.match(
       { ok, job },
       { ok: false, job: { status, attempt_count: 1, last_error_message: 'archive: no', lock_owner: null } }
     )
-    t.equal(job?.next_retry_at_ms === null ? null : Number(job?.next_retry_at_ms) - Number(job?.updated_at_ms), delayMs)
-    // A job that waits is not run before its time.
-    t.same(await world.tick(), [])
-    await world.kernel.close()
+    const waits = job?.next_retry_at_ms === null ? null : Number(job?.next_retry_at_ms) - Number(job?.updated_at_ms)
+    t.equal(waits, delayMs)
   }
+  // Jobs that wait are not run before their time.
+  t.same(await world.tick(), [])
 })
 
 t.test('a retry succeeds with the checkpoint of the failed attempt, and all attempts are recorded', async t => {

@@ -2,9 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DatabaseStore } from '@svc/contracts'
 import { openFile } from '@svc/plugin-database/testing'
-import { Records } from '@svc/plugin-publication/testing'
-import { AdapterChoice, JobRunner, JobStore, type Settings, SubmissionStore, Tables, zenodoAdapter } from '#root'
-import { type Kill, LOCK_TTL_MS, type Scenario, SETTLE_SECONDS } from './scenario.ts'
+import { type Kill, type Scenario, SETTLE_SECONDS } from './scenario.ts'
+import { zenodoQueue } from './zenodo-queue.ts'
 
 const GIVE_UP_MS = 60_000
 
@@ -47,41 +46,7 @@ globalThis.fetch = (...args) => step(() => fetch(...args))
 
 const database = await openFile(scenario.database, { busyTimeoutMs: 10_000, synchronous: 'normal' })
 const store = withSteps(database)
-const log = { debug() {}, info() {}, warn() {}, error: (...args: unknown[]) => console.error(...args) } as never
-const settings = {
-  max_attempts: 100,
-  job_lock_ttl_seconds: LOCK_TTL_MS / 1_000,
-  disabled: [],
-  publish_now: true,
-  upload_allowlist: [],
-  zenodo_access_token: scenario.token,
-  zenodo_api_base: scenario.apiBase,
-  zenodo_http_max_attempts: 2,
-  zenodo_settle_seconds: SETTLE_SECONDS
-} as unknown as Settings
-const adapter = zenodoAdapter({
-  settings: () => settings,
-  secret: async setting => setting ?? null,
-  dataDirectory: async () => '/nowhere',
-  projectRoot: '/nowhere',
-  log
-})
-const tables = new Tables(store)
-const jobs = new JobStore(tables)
-const runner = new JobRunner({
-  store: jobs,
-  submissions: new SubmissionStore(tables),
-  publications: new Records({ store, settings: () => ({ armed: true, dry_run: false }), log, changed() {} }),
-  choice: new AdapterChoice(
-    () => [adapter],
-    () => settings
-  ),
-  settings: () => settings,
-  log,
-  mask: text => text,
-  owner: () => 'child',
-  changed() {}
-})
+const { jobs, runner } = zenodoQueue(store, { ...scenario, settleSeconds: SETTLE_SECONDS })
 
 const { signal } = new AbortController()
 const endAt = performance.now() + GIVE_UP_MS
