@@ -1,10 +1,11 @@
-import { databaseStore, kernelAdmin, rewardEvents } from '@svc/contracts'
+import { databaseStore, kernelAdmin, kernelPort, rewardEvents } from '@svc/contracts'
 import { definePlugin, errorMessage } from '@svc/plugin-sdk'
 import { contributeConsole } from './console.ts'
 import { type Dependencies, REWARD_TOPIC } from './dependencies.ts'
 import { switchedOffBy } from './gate.ts'
 import { implementOperations, operations } from './operations/implement.ts'
 import { Engine } from './pipeline/engine.ts'
+import { EventSpool } from './pipeline/event-spool.ts'
 import type { SessionCounts } from './pipeline/occurrences.ts'
 import { programCheck } from './program-check.ts'
 import { type Settings, settings } from './settings.ts'
@@ -24,11 +25,11 @@ export default definePlugin({
   name: 'reward',
   summary: 'Counts and rewards work, with levels, quests and a weekly digest',
   config: settings,
-  requires: { database: databaseStore },
+  requires: { kernel: kernelPort, database: databaseStore },
   optional: { admin: kernelAdmin },
   taps: [rewardEvents],
   operations,
-  async activate(ctx, { database, admin }) {
+  async activate(ctx, { kernel, database, admin }) {
     const session = await ctx.keep(
       'session 1',
       (): Session => ({ counts: new Map(), isStoredOff: false }),
@@ -53,7 +54,13 @@ export default definePlugin({
       changed: () => ctx.changed(REWARD_TOPIC),
       switched
     }
-    const engine = new Engine({ ...dependencies, counts: session.counts, log: ctx.log })
+    const engine = new Engine({
+      ...dependencies,
+      counts: session.counts,
+      log: ctx.log,
+      spool: new EventSpool(() => ctx.dataDirectory()),
+      mask: text => kernel.mask(text)
+    })
     implementOperations(ctx, {
       ...dependencies,
       engine,
@@ -61,7 +68,7 @@ export default definePlugin({
       check: programCheck((id, input, signal) => ctx.callById(id, input, { signal }))
     } satisfies Dependencies)
     contributeConsole(ctx)
-    ctx.onDrain('queued events', () => engine.flush())
+    ctx.onDrain('queued events', () => engine.close())
     // Without a tap, an emitter does not even create its event.
     if (switchedOffBy(ctx.config as Settings) !== null || (session.isStoredOff && admin !== undefined)) return
     ctx.on(rewardEvents, event => {

@@ -14,10 +14,11 @@ export async function openReward(
   t: Test,
   settings: object = {},
   plugins: readonly Plugin[] = [],
-  path = 'test.db'
+  path = 'test.db',
+  more: Readonly<Record<string, object>> = {}
 ): Promise<TestKernel> {
   const kernel = await testKernel([database as Plugin, emitter, ...plugins, plugin as Plugin], {
-    settings: { database: { path }, reward: { user_id: 'ada', ...settings } }
+    settings: { ...more, database: { path }, reward: { user_id: 'ada', ...settings } }
   })
   t.teardown(() => kernel.close())
   return kernel

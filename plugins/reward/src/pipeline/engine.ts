@@ -11,10 +11,18 @@ import { newRows, type UserState } from '../store/user-state.ts'
 import { assertSettingsOn, switchedOff } from '../switches.ts'
 import { type ValidEvent, validateEvent, withContent } from './event.ts'
 import { EventQueue, type QueuedEvent } from './event-queue.ts'
+import type { EventSpool } from './event-spool.ts'
 import { Occurrences, type SessionCounts } from './occurrences.ts'
 import { type Grant, grantFixed, type Policy, processEvent } from './process.ts'
 import { maskArguments } from './tool-arguments.ts'
 
+/** Milliseconds that events wait for others, unless there are enough for a transaction. */
+const GATHER_MS = 250
+const GATHERED_EVENTS = 256
+/** Milliseconds between two looks for events that other processes left. */
+const SPOOL_INTERVAL_MS = 1_000
+/** Files from which a process that ends commits them all, instead of leaving one more. */
+const MANY_FILES = 100
 /** Attempts of one batch, and the pause before the second; later pauses are longer. */
 const MAX_ATTEMPTS = 4
 const RETRY_MS = 50
@@ -28,6 +36,10 @@ export interface EngineOptions {
   readonly changed: () => void
   /** Called if the stored configuration was read, with whether it leaves rewards on. */
   readonly switched: (on: boolean) => void
+  /** Events of processes that did not open the database. Default: none are left, and none are read. */
+  readonly spool?: EventSpool
+  /** Conceals known secrets in a text. Default: none are known. */
+  readonly mask?: (text: string) => string
   /** Returns Unix milliseconds. Default: the clock. */
   readonly now?: () => number
 }
@@ -58,7 +70,10 @@ export class Engine {
   readonly #queue = new EventQueue()
   readonly #now: () => number
   #draining: Promise<void> | null = null
-  #isScheduled = false
+  #timer: NodeJS.Timeout | null = null
+  #isUrgent = false
+  /** Time of the next look for events of other processes, as of `performance.now`. */
+  #nextLook = 0
   #warned = false
   #processed = 0
   #duplicates = 0
@@ -84,9 +99,36 @@ export class Engine {
   accept(event: unknown): void {
     if (!this.#queue.add(event, this.#now()))
       this.#warnOnce('a reward event was dropped: it is too large, or too many wait')
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    setImmediate(() => void this.flush())
+    if (this.#queue.length >= GATHERED_EVENTS) this.#schedule(0)
+    else this.#schedule(GATHER_MS)
+  }
+
+  /** Starts to process the queue later. A process that ends before calls {@link close}. */
+  #schedule(milliseconds: number): void {
+    if (this.#timer !== null && milliseconds > 0) return
+    if (this.#timer !== null) {
+      if (this.#isUrgent) return
+      clearTimeout(this.#timer)
+    }
+    this.#isUrgent = milliseconds === 0
+    this.#timer = setTimeout(() => void this.flush(), milliseconds).unref()
+  }
+
+  /**
+   * Processes the queued events, or leaves them to a later process if this one has not opened the database yet: opening
+   * it takes longer than most commands.
+   */
+  async close(): Promise<void> {
+    const { spool, store } = this.#options
+    if (spool === undefined || store.isOpen || this.#draining !== null) return await this.flush()
+    if (this.#queue.length === 0) return
+    if (await this.#hasManySpooled(spool)) return await this.flush()
+    clearTimeout(this.#timer ?? undefined)
+    this.#timer = null
+    for (let batch = this.#queue.take(); batch.length > 0; batch = this.#queue.take()) {
+      const events = await this.#validAmong(batch)
+      if (events.length > 0 && !(await this.#leave(events))) await this.#commitAll(events)
+    }
   }
 
   /** Processes all queued events. Resolves when they are committed, or given up. */
@@ -99,32 +141,92 @@ export class Engine {
   }
 
   async #drain(): Promise<void> {
-    this.#isScheduled = false
+    clearTimeout(this.#timer ?? undefined)
+    this.#timer = null
+    await this.#takeSpooled()
     for (let batch = this.#queue.take(); batch.length > 0; batch = this.#queue.take()) await this.#process(batch)
   }
 
   async #process(batch: readonly QueuedEvent[]): Promise<void> {
+    const events = await this.#validAmong(batch)
+    if (events.length > 0) await this.#commitAll(events)
+  }
+
+  async #validAmong(batch: readonly QueuedEvent[]): Promise<readonly ValidEvent[]> {
     const events: ValidEvent[] = []
     for (const { event, at } of batch) {
       const valid = await this.#validate(event, at)
       if (valid !== null) events.push(valid)
     }
-    if (events.length === 0) return
+    return events
+  }
+
+  /** Commits events. If the database fails, they are left to a later process. */
+  async #commitAll(events: readonly ValidEvent[]): Promise<void> {
+    const reason = await this.#tryCommit(events)
+    if (reason === null) return
+    const fields = { events: events.length, reason }
+    if (await this.#leave(events)) {
+      this.#options.log.warn('reward events are kept for later: the database failed', fields)
+      return
+    }
+    this.#lost += events.length
+    this.#options.log.warn('reward events were lost: the database failed', fields)
+  }
+
+  /** Commits events, if need be in several attempts. Returns why it failed; null on success. */
+  async #tryCommit(events: readonly ValidEvent[]): Promise<string | null> {
     for (let attempt = 1; ; attempt++)
       try {
         await this.#commit(events)
-        return
+        return null
       } catch (error) {
-        if (attempt === MAX_ATTEMPTS) {
-          this.#lost += events.length
-          this.#options.log.warn('reward events were lost: the database failed', {
-            events: events.length,
-            reason: errorMessage(error)
-          })
-          return
-        }
+        if (attempt === MAX_ATTEMPTS) return errorMessage(error)
         await new Promise(resolve => setTimeout(resolve, RETRY_MS * 4 ** (attempt - 1)))
       }
+  }
+
+  /** Writes events to a file for a later process. Returns false if that is not possible. */
+  async #leave(events: readonly ValidEvent[]): Promise<boolean> {
+    const { spool, log } = this.#options
+    if (spool === undefined) return false
+    try {
+      return await spool.write(events)
+    } catch (error) {
+      log.debug('reward events could not be written to a file', { reason: errorMessage(error) })
+      return false
+    }
+  }
+
+  async #hasManySpooled(spool: EventSpool): Promise<boolean> {
+    try {
+      return (await spool.list()).length >= MANY_FILES
+    } catch {
+      return true
+    }
+  }
+
+  /** Commits events that other processes left. A file is removed after its events are committed. */
+  async #takeSpooled(): Promise<void> {
+    const { spool, log } = this.#options
+    const now = performance.now()
+    if (spool === undefined || now < this.#nextLook) return
+    this.#nextLook = now + SPOOL_INTERVAL_MS
+    try {
+      for (const file of await spool.list()) {
+        const spooled = await spool.read(file)
+        if (spooled === null) continue
+        const { events, invalid } = spooled
+        for (let at = 0; at < events.length; at += GATHERED_EVENTS) {
+          const reason = await this.#tryCommit(events.slice(at, at + GATHERED_EVENTS))
+          if (reason !== null) throw new Error(reason)
+        }
+        this.#invalid += invalid
+        await spool.remove(file)
+      }
+    } catch (error) {
+      log.warn('reward events of other processes could not be committed, and are kept', { reason: errorMessage(error) })
+    }
   }
 
   async #validate(event: unknown, at: number): Promise<ValidEvent | null> {
@@ -136,7 +238,8 @@ export class Engine {
       if (route_log_sample !== undefined && bucket(route_log_sample, user, valid.type) === 0)
         this.#options.log.info('reward event', { user, type: valid.type })
       const content = await maskArguments(valid.type, valid.event, settings.mcp_tool_args)
-      return content === valid.event ? valid : withContent(valid, content)
+      const masked = content === valid.event ? valid : withContent(valid, content)
+      return { ...masked, json: this.#options.mask?.(masked.json) ?? masked.json }
     } catch (error) {
       this.#invalid += 1
       this.#warnOnce(errorMessage(error))

@@ -2,5 +2,6 @@
 export { Engine } from './engine.ts'
 export { validateEvent } from './event.ts'
 export { EventQueue } from './event-queue.ts'
+export { EventSpool } from './event-spool.ts'
 export { Occurrences } from './occurrences.ts'
 export { type Policy, processEvent } from './process.ts'

@@ -18,6 +18,11 @@ export class RewardStore {
     this.#store = store
   }
 
+  /** Whether this process has used the tables. */
+  get isOpen(): boolean {
+    return this.#ready !== null
+  }
+
   async transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>): Promise<A> {
     await this.#prepare()
     return await this.#store.transaction(run)
