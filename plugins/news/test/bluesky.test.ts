@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { recordKey } from '#root'
 import { openBluesky } from './bluesky-server.ts'
@@ -76,6 +77,59 @@ t.test('bluesky keeps both limits, of graphemes and of bytes', async t => {
     text: /word\.\.\.\n\nhttps:\/\/example\.org\/news\/release-2\.html$/
   })
   t.ok((preview?.length ?? 0) <= 300)
+})
+
+t.test('bluesky follows a template profile', async t => {
+  const { bluesky } = await openBluesky(t)
+  const post = postWith({}, { summary: 'word '.repeat(100), adjust: { marginChars: -16, capFactor: 0.88 } })
+  const [text] = await bluesky.preview(post)
+  t.ok((text?.length ?? 0) <= 264 && (text?.length ?? 0) > 250, `${text?.length}`)
+})
+
+t.test('bluesky marks whole characters in any text', async t => {
+  const { records, bluesky } = await openBluesky(t)
+  const piece = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.constantFrom(
+      ' ',
+      'https://example.org/é',
+      'example.com',
+      '#größe',
+      '#👩',
+      '@ada.example.org',
+      '見',
+      '👨‍👩‍👧',
+      '\u0301'
+    )
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(piece, { minLength: 1, maxLength: 20 }).map(parts => `x${parts.join('')}`),
+      async text => {
+        records.clear()
+        // The server refuses facets that do not begin and end between characters.
+        await new ChannelRun().attempt(bluesky, postWith({ text: Buffer.from(text).toString() }))
+        return records.size === 1
+      }
+    ),
+    { numRuns: 60 }
+  )
+})
+
+t.test('the key of a record is a TID, and the same for each attempt', t => {
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date(0), max: new Date('2200-01-01'), noInvalidDate: true }),
+      fc.stringMatching(/^[0-9a-f]{32}$/),
+      (date, key) => {
+        const found = recordKey({ publishedAt: date.toISOString() }, key)
+        return /^[2-7a-j][2-7a-z]{12}$/.test(found) && found === recordKey({ publishedAt: date.toISOString() }, key)
+      }
+    )
+  )
+  const at = (publishedAt: string) => recordKey({ publishedAt }, ATTEMPT_KEY)
+  t.ok(at('2026-03-01T09:00:00.000Z') < at('2026-03-01T09:00:00.001Z'), 'keys are in the order of time')
+  t.end()
 })
 
 t.test('bluesky writes the same record again after an attempt whose answer was lost', async t => {

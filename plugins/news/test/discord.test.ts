@@ -39,6 +39,12 @@ t.test('discord sends an embed, a text, a name and a thread where the item names
   ])
 })
 
+t.test('discord begins a thread in a forum channel', async t => {
+  const { messages, discord } = await openDiscord(t)
+  await new ChannelRun().attempt(discord, postWith({ thread_name: 'Release 2' }))
+  t.match(messages, [{ thread_name: 'Release 2', thread: null }])
+})
+
 t.test('discord keeps the limits of messages and embeds, escapes included', async t => {
   const { messages, discord } = await openDiscord(t)
   const long = { title: '*'.repeat(500), author: 'a'.repeat(500), summary: '_😀 '.repeat(2_000) }

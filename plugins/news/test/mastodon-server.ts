@@ -25,8 +25,9 @@ export async function openMastodon(t: Test, settings: object = {}) {
     if (request.method === 'POST' && request.path === '/api/v1/statuses') return create(request)
     if (request.path === '/api/v1/accounts/verify_credentials') return { body: { id: '14715', username: 'news' } }
     if (request.path === '/api/v1/accounts/14715/statuses') {
-      if (Number(request.query.get('limit')) > 40) return { status: 422 }
-      return { body: [...statuses].reverse().map(entity) }
+      const limit = Number(request.query.get('limit'))
+      if (!(limit >= 1 && limit <= 40)) return { status: 422 }
+      return { body: [...statuses].reverse().slice(0, limit).map(entity) }
     }
     const id = /^\/api\/v1\/statuses\/(\d+)\/source$/.exec(request.path)?.[1]
     const found = statuses.find(each => each.id === id)

@@ -51,6 +51,24 @@ t.test('mastodon finds the post of an attempt whose answer was lost, by its exac
   t.equal(service.requests(...CREATE).length, 1)
 })
 
+t.test('mastodon leaves the outcome to a person where an account has more posts than an answer lists', async t => {
+  const { service, statuses, keys, mastodon } = await openMastodon(t)
+  service.fail(...CREATE, 'cut-after')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(mastodon, postWith({})), { code: 'network' })
+  const other = {
+    text: 'another',
+    visibility: 'public',
+    created_at: new Date().toISOString(),
+    url: 'https://m.example/1'
+  }
+  statuses.push(...Array.from({ length: 40 }, (_, n) => ({ ...other, id: String(n) })))
+  keys.clear()
+  run.checkpoint = { ...run.checkpoint, first_sent_at_ms: Date.now() - 3_600_000 }
+  await t.rejects(run.attempt(mastodon, postWith({})), { code: 'outcome_unknown' })
+  t.equal(service.requests(...CREATE).length, 1)
+})
+
 t.test('mastodon relies on the key of the request for an hour where the token may not read posts', async t => {
   const { service, statuses, keys, mastodon } = await openMastodon(t)
   service.fail(...CREATE, 'cut-after', 'cut-after')

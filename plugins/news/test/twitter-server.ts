@@ -56,7 +56,10 @@ export async function openTwitter(t: Test, settings: object = {}) {
     const found = tweets.filter(({ created_at }) => since === null || Date.parse(created_at) >= Date.parse(since))
     const count = Number(query.get('max_results'))
     if (!(count >= 5 && count <= 100)) return { status: 400 }
-    return { body: { data: found.reverse().slice(0, count), meta: { result_count: found.length } } }
+    const start = Number(query.get('pagination_token') ?? 0)
+    const data = found.reverse().slice(start, start + count)
+    const more = start + count < found.length ? { next_token: String(start + count) } : {}
+    return { body: { data, meta: { result_count: data.length, ...more } } }
   }
   const { channel } = await openChannels(t, {
     settings: { twitter_token: TWITTER_TOKEN, twitter_api_base: service.url, ...settings }

@@ -87,6 +87,25 @@ t.test('twitter finds the post of an attempt whose answer was lost, among others
   t.equal(tweets.length, 2)
 })
 
+t.test('twitter reads several pages of posts, and leaves the outcome to a person where there are more', async t => {
+  const { service, tweets, twitter } = await openTwitter(t)
+  const others = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      id: String(n + 1),
+      text: `another post ${n}`,
+      created_at: new Date().toISOString()
+    }))
+  service.fail(...CREATE, 'cut-after')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(twitter, postWith({})), { code: 'network' })
+  tweets.push(...others(450))
+  t.match(await run.attempt(twitter, postWith({})), { externalId: tweets[0]?.id ?? 'missing' })
+  tweets.push(...others(100))
+  run.checkpoint = { sent_at_ms: Date.now() }
+  await t.rejects(run.attempt(twitter, postWith({})), { code: 'outcome_unknown' })
+  t.equal(service.requests(...CREATE).length, 1)
+})
+
 t.test('twitter sends again only after a lost request had time to appear', async t => {
   const { service, tweets, twitter } = await openTwitter(t)
   service.fail(...CREATE, 'cut-before')

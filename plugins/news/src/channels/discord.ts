@@ -19,6 +19,8 @@ interface Options {
   readonly embed?: boolean
   readonly username?: string
   readonly thread_id?: string
+  /** Title of the thread that a message in a forum channel begins. */
+  readonly thread_name?: string
 }
 
 const OPTIONS = {
@@ -27,8 +29,10 @@ const OPTIONS = {
     text: { type: 'string', minLength: 1, maxLength: 4_000 },
     embed: { type: 'boolean' },
     username: { type: 'string', minLength: 1, maxLength: 80 },
-    thread_id: { type: 'string', pattern: '^\\d{5,25}$' }
+    thread_id: { type: 'string', pattern: '^\\d{5,25}$' },
+    thread_name: { type: 'string', minLength: 1, maxLength: 100 }
   },
+  not: { required: ['thread_id', 'thread_name'] },
   additionalProperties: false
 } as const
 
@@ -89,12 +93,13 @@ function contentOf(post: NewsPost): string | null {
 
 /** Body of `POST /webhooks/{id}/{token}`, as in the documentation of Discord and the package discord-api-types. */
 function bodyOf(post: NewsPost): object {
-  const { embed = false, username } = post.options as Options
+  const { embed = false, username, thread_name } = post.options as Options
   const content = contentOf(post)
   return {
     ...(content === null ? {} : { content }),
     ...(embed ? { embeds: [embedOf(post)] } : {}),
     ...(username === undefined ? {} : { username }),
+    ...(thread_name === undefined ? {} : { thread_name }),
     // Names in the text notify no one.
     allowed_mentions: { parse: [] }
   }

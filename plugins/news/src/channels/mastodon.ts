@@ -15,7 +15,7 @@ import { cutText } from '../text/cut.ts'
 import { lengthOf, type Meter, mastodonCharacters } from '../text/meters.ts'
 import { addressOf, answerIncomplete, textAt } from './answer.ts'
 import { channelText, summaryWithLink } from './derived-text.ts'
-import { findEarlierPost, sendingNow, timeAt } from './earlier-post.ts'
+import { findEarlierPost, outcomeUnknown, sendingNow, timeAt } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 import { rateLimited } from './rate-limit.ts'
 
@@ -23,8 +23,8 @@ const SERVICE = 'Mastodon'
 /** Servers keep the keys of requests for an hour. */
 const KEY_MS = 50 * 60_000
 const SETTLE_MS = 10_000
-/** Posts whose text is read at most to find an earlier one. */
-const MAX_SOURCES = 20
+/** Posts whose text is read at most to find an earlier one; the most that one answer lists. */
+const MAX_SOURCES = 40
 
 interface Options {
   readonly text?: string
@@ -179,12 +179,12 @@ async function findUnlessKept(
 async function findStatus(send: Send, text: string, sinceMs: number): Promise<ChannelReceipt | null> {
   const account = textAt((await send({ method: 'GET', path: '/api/v1/accounts/verify_credentials' })).json(), 'id')
   if (account === null) throw answerIncomplete(SERVICE, 'id of the account')
-  const path = `/api/v1/accounts/${encodeURIComponent(account)}/statuses?exclude_reblogs=true&limit=40`
+  const path = `/api/v1/accounts/${encodeURIComponent(account)}/statuses?exclude_reblogs=true&limit=${MAX_SOURCES}`
   const listed = (await send({ method: 'GET', path })).json()
   const recent = (Array.isArray(listed) ? listed : []).filter(
     each => Date.parse(textAt(each, 'created_at') ?? '') >= sinceMs
   )
-  for (const status of recent.slice(0, MAX_SOURCES)) {
+  for (const status of recent) {
     const receipt = receiptOf(status)
     if (receipt === null) continue
     const source = await send({
@@ -194,6 +194,7 @@ async function findStatus(send: Send, text: string, sinceMs: number): Promise<Ch
     })
     if (source.status !== 404 && textAt(source.json(), 'text') === text) return receipt
   }
+  if (recent.length >= MAX_SOURCES) throw outcomeUnknown(SERVICE, 'the account has more posts than svc reads')
   return null
 }
 

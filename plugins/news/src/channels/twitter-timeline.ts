@@ -6,28 +6,47 @@ export type TwitterSend = (
   request: Omit<RemoteRequest, 'url'> & { readonly path: string; readonly query?: Readonly<Record<string, string>> }
 ) => Promise<RemoteAnswer>
 
-/** Posts that are read at most to find an earlier one. */
+/** Posts of one answer; the most that X gives. */
 const PAGE = 100
+/** Answers that are read at most to find a post. */
+const MAX_PAGES = 5
+
+export interface Search {
+  /** Id of the post, or null. */
+  readonly id: string | null
+  /** Whether all posts since the time were read. */
+  readonly isComplete: boolean
+}
 
 /**
- * Returns the id of the account's post with this text, or null. X replaces addresses by those of its link service and
+ * Looks for the account's post with this text. X replaces addresses by those of its link service and
  * escapes three characters, so that texts are compared without addresses, and addresses by their originals.
  */
-export async function findTweet(send: TwitterSend, text: string, sinceMs: number): Promise<string | null> {
+export async function findTweet(send: TwitterSend, text: string, sinceMs: number): Promise<Search> {
   const me = textAt((await send({ method: 'GET', path: '/2/users/me' })).json(), 'data', 'id')
   if (me === null || !/^\d{1,25}$/.test(me)) throw answerIncomplete('X', 'id of the account')
-  const answer = await send({
-    method: 'GET',
-    path: `/2/users/${me}/tweets`,
-    query: {
-      max_results: String(PAGE),
-      'tweet.fields': 'created_at,entities,note_tweet',
-      ...(sinceMs > 0 ? { start_time: `${new Date(sinceMs).toISOString().slice(0, 19)}Z` } : {})
-    }
-  })
   const wanted = shapeOf(text)
-  const found = listAt(answer.json(), 'data').find(each => sameShape(wanted, tweetShape(each)))
-  return textAt(found, 'id')
+  let next: string | null = null
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const answer = await send({
+      method: 'GET',
+      path: `/2/users/${me}/tweets`,
+      query: {
+        max_results: String(PAGE),
+        'tweet.fields': 'created_at,entities,note_tweet',
+        ...(sinceMs > 0 ? { start_time: `${new Date(sinceMs).toISOString().slice(0, 19)}Z` } : {}),
+        ...(next === null ? {} : { pagination_token: next })
+      }
+    })
+    const value = answer.json()
+    const id = textAt(
+      listAt(value, 'data').find(each => sameShape(wanted, tweetShape(each))),
+      'id'
+    )
+    next = textAt(value, 'meta', 'next_token')
+    if (id !== null || next === null) return { id, isComplete: next === null }
+  }
+  return { id: null, isComplete: false }
 }
 
 interface Shape {

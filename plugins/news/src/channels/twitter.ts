@@ -15,7 +15,7 @@ import { fits, type Meter, weightedCharacters } from '../text/meters.ts'
 import { splitThread } from '../text/thread.ts'
 import { addressOf, answerIncomplete, textAt } from './answer.ts'
 import { channelText, summaryWithLink } from './derived-text.ts'
-import { findEarlierPost, lookOrGiveUp, type SendingTimes, sendingNow } from './earlier-post.ts'
+import { findEarlierPost, lookOrGiveUp, outcomeUnknown, type SendingTimes, sendingNow } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 import { rateLimited } from './rate-limit.ts'
 import { findTweet, forbidden, type TwitterSend } from './twitter-timeline.ts'
@@ -70,7 +70,11 @@ export function twitterChannel(parts: ChannelParts): NewsChannel {
       const ids = [...(saved?.ids ?? [])]
       let { mayExist } = context
       for (const text of texts.slice(ids.length)) {
-        const look = async (sinceMs: number) => receiptOf(await findTweet(send, text, sinceMs))
+        const look = async (sinceMs: number) => {
+          const { id, isComplete } = await findTweet(send, text, sinceMs)
+          if (id === null && !isComplete) throw outcomeUnknown(SERVICE, 'the account has more posts than svc reads')
+          return receiptOf(id)
+        }
         const earlier = await findEarlierPost({ ...context, mayExist }, { service: SERVICE, settleMs: SETTLE_MS, look })
         mayExist = false
         const before: Progress = { texts, ids: [...ids], ...sendingNow(context) }
@@ -145,7 +149,7 @@ async function create(send: TwitterSend, text: string, replyTo: string | undefin
     const earlier = await lookOrGiveUp(SERVICE, 'X reports that the account has posted this text', () =>
       findTweet(send, text, 0)
     )
-    if (earlier !== null) return earlier
+    if (earlier.id !== null) return earlier.id
     throw new RemoteFailure(`${SERVICE}: the account has posted this text before; change the item`, {
       failureClass: 'fatal',
       code: 'twitter_duplicate',
