@@ -3,6 +3,7 @@
 export { approve, revoke } from './cli/commands.ts'
 export { checkContent, MAX_BYTES } from './content.ts'
 export { checkGate } from './gate.ts'
+export { splitFrontMatter } from './manuscript/front-matter.ts'
 export { identify, normalisedName, systemUser } from './people.ts'
 export { Records } from './records.ts'
 export { preflight, readiness } from './review/preflight.ts'

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { identify, normalisedName, systemUser } from '#root'
@@ -96,4 +98,7 @@ t.test('tokens are in no answer, log or table', async t => {
   const shown = await kernel.callById('publication.show', { publication_id: 'study-1' })
   t.match(wrong, { code: 'PUB_TOKEN_REFUSED' })
   t.notMatch(JSON.stringify([wrong, wrong.message, right, shown, kernel.log]), token)
+  const files = readdirSync(kernel.root).filter(name => name.startsWith('store.db'))
+  t.ok(files.length > 0)
+  for (const name of files) t.notOk(readFileSync(join(kernel.root, name)).includes(token), name)
 })
