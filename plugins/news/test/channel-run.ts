@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import {
   type ChannelReceipt,
   type DeclaredSecretResolver,
@@ -137,3 +138,8 @@ export async function openChannels(t: Test, { settings, secrets, admin }: Channe
 export type FailureMatch = { readonly code: string } & Partial<
   Pick<RemoteFailure, 'failureClass' | 'retryAfterMs' | 'outcomeUnknown' | 'retryable' | 'httpStatus'>
 >
+
+/** Returns the body of a request; its format comes from the source that `fixtures/requests/README.md` names. */
+export function requestFixture(name: string): object {
+  return JSON.parse(readFileSync(new URL(`fixtures/requests/${name}.json`, import.meta.url), 'utf8'))
+}

@@ -1,9 +1,8 @@
 import type { Test } from 'tap'
-import { ATTEMPT_KEY, openChannels } from './channel-run.ts'
+import { openChannels } from './channel-run.ts'
 import { openService, type SeenRequest, type ServiceAnswer } from './service-server.ts'
 
 const TOKEN = 'ghp_known-forge-token-1'
-export const MARKER = `<!-- svc:${ATTEMPT_KEY} -->`
 
 /**
  * Speaks the REST API of GitHub as in the types of its OpenAPI description (npm @octokit/openapi-types 29: repos/

@@ -3,7 +3,7 @@ import { openChannels } from './channel-run.ts'
 import { openService, type SeenRequest, type ServiceAnswer } from './service-server.ts'
 
 export const TOKEN = 'linkedin-access-token-1'
-export const AUTHOR = 'urn:li:organization:5515715'
+const AUTHOR = 'urn:li:organization:5515715'
 
 /**
  * Speaks the Posts API of LinkedIn as documented at

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ChannelRun, type FailureMatch, openChannels, postWith } from './channel-run.ts'
-import { AUTHOR, openLinkedIn, TOKEN } from './linkedin-server.ts'
+import { ChannelRun, type FailureMatch, openChannels, postWith, requestFixture } from './channel-run.ts'
+import { openLinkedIn, TOKEN } from './linkedin-server.ts'
 import type { ServiceAnswer } from './service-server.ts'
 
 const CREATE = ['POST', '/rest/posts'] as const
@@ -16,17 +16,7 @@ t.test('linkedin sends the documented body, and escapes all reserved characters 
     externalId: 'urn:li:share:7000000000000',
     url: 'https://www.linkedin.com/feed/update/urn:li:share:7000000000000/'
   })
-  t.same(service.requests(...CREATE)[0]?.json(), {
-    author: AUTHOR,
-    commentary:
-      'A \\(small\\) \\#step\\_forward for \\@all \\{really\\} \\| \\*now\\* \\<1\\>\\~\n\n' +
-      'https://example.org/news/release-2.html\n\n{hashtag|\\#|TypeScript} {hashtag|\\#|Übung}',
-    visibility: 'PUBLIC',
-    distribution: { feedDistribution: 'MAIN_FEED', targetEntities: [], thirdPartyDistributionChannels: [] },
-    content: { article: { source: 'https://example.org/news/release-2.html', title: 'svc 2 is released' } },
-    lifecycleState: 'PUBLISHED',
-    isReshareDisabledByAuthor: false
-  })
+  t.same(service.requests(...CREATE)[0]?.json(), requestFixture('linkedin-post'))
   const [text] = await linkedin.preview(post)
   t.match(text, { limit: 3_000, text: /\(small\).*#TypeScript #Übung$/s })
 })

@@ -3,7 +3,6 @@ import { openChannels } from './channel-run.ts'
 import { openService, type ServiceAnswer } from './service-server.ts'
 
 const TOKEN = 'open-collective-token-1'
-export const MARKER = '#svc-0123456789abcdef'
 
 /**
  * Speaks the GraphQL API v2 of Open Collective as in opencollective/opencollective-api:

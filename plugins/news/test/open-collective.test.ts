@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ChannelRun, type FailureMatch, postWith } from './channel-run.ts'
-import { MARKER, openCollective } from './open-collective-server.ts'
+import { ChannelRun, type FailureMatch, postWith, requestFixture } from './channel-run.ts'
+import { openCollective } from './open-collective-server.ts'
 import type { ServiceAnswer } from './service-server.ts'
 
 const QUERY = ['POST', '/graphql/v2'] as const
@@ -12,14 +12,7 @@ t.test('open_collective creates an update with the documented input, then publis
     externalId: 'update-1',
     url: 'https://opencollective.com/acme/updates/svc-2'
   })
-  t.same(service.requests(...QUERY)[0]?.json().variables, {
-    update: {
-      title: 'svc 2 is released',
-      html: `<p>Version 2 checks 1,000 files in 0.3 s.</p><p><a href="https://example.org/news/release-2.html${MARKER}">https://example.org/news/release-2.html</a></p>`,
-      isPrivate: false,
-      account: { slug: 'acme' }
-    }
-  })
+  t.same(service.requests(...QUERY)[0]?.json().variables, requestFixture('open-collective-update'))
   t.same(published, [{ id: 'update-1', audience: 'NO_ONE' }])
   t.equal(updates.length, 1)
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ChannelRun, type FailureMatch, postWith } from './channel-run.ts'
+import { ChannelRun, type FailureMatch, postWith, requestFixture } from './channel-run.ts'
 import { openReddit } from './reddit-server.ts'
 import type { ServiceAnswer } from './service-server.ts'
 
@@ -14,30 +14,7 @@ t.test('reddit sends a text post with the documented form, and reuses its login'
   const link = await new ChannelRun().attempt(reddit, postWith({ subreddit: 'rust', kind: 'link', nsfw: false }))
   t.equal(link.externalId, 't3_p2')
   const forms = service.requests(...SUBMIT).map(each => Object.fromEntries(each.form()))
-  t.same(forms, [
-    {
-      api_type: 'json',
-      kind: 'self',
-      sr: 'programming',
-      title: 'svc 2 is released',
-      text: 'Version 2 checks 1,000 files in 0.3 s.\n\nhttps://example.org/news/release-2.html',
-      resubmit: 'false',
-      sendreplies: 'true',
-      nsfw: 'false',
-      spoiler: 'false'
-    },
-    {
-      api_type: 'json',
-      kind: 'link',
-      sr: 'rust',
-      title: 'svc 2 is released',
-      url: 'https://example.org/news/release-2.html',
-      resubmit: 'false',
-      sendreplies: 'true',
-      nsfw: 'false',
-      spoiler: 'false'
-    }
-  ])
+  t.same(forms, [requestFixture('reddit-self'), requestFixture('reddit-link')])
   t.equal(service.requests('POST', '/api/v1/access_token').length, 1)
 })
 

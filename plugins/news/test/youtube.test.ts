@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ChannelRun, type FailureMatch, openChannels, postWith } from './channel-run.ts'
+import { ChannelRun, type FailureMatch, openChannels, postWith, requestFixture } from './channel-run.ts'
 import type { ServiceAnswer } from './service-server.ts'
 import { CREDENTIALS, openYouTube } from './youtube-server.ts'
 
@@ -42,15 +42,7 @@ t.test('youtube uploads a video in chunks with the documented resource, private 
     'x-upload-content-length': String(LARGE.length),
     'x-upload-content-type': 'video/mp4'
   })
-  t.same(service.requests('POST', UPLOAD)[0]?.json(), {
-    snippet: {
-      title: 'svc 2 is released',
-      description: 'Version 2 checks 1,000 files in 0.3 s.\n\nhttps://example.org/news/release-2.html',
-      categoryId: '28',
-      tags: ['compilers', 'svc-0123456789abcdef']
-    },
-    status: { privacyStatus: 'private', selfDeclaredMadeForKids: false }
-  })
+  t.same(service.requests('POST', UPLOAD)[0]?.json(), requestFixture('youtube-video'))
   t.same(
     service.requests('PUT', UPLOAD).map(({ headers }) => headers['content-range']),
     [`bytes 0-${CHUNK - 1}/${LARGE.length}`, `bytes ${CHUNK}-${LARGE.length - 1}/${LARGE.length}`]
