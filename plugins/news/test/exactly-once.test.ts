@@ -206,13 +206,13 @@ test('a process that lost its claim cannot change or repeat the post', async t =
   t.match(await second.claim(key, options), { kind: 'busy' }, 'the other machine may only be slow')
   clock.now += 20_000
   t.match(await second.claim(key, options), { kind: 'claimed', claim: { mayExist: true, fence: 2 } })
-  for (const change of [
+  const changes: (() => Promise<unknown>)[] = [
     () => first.renew(claim),
     () => first.saveCheckpoint(claim, {}),
     () => first.succeed(claim, { externalId: '1' }),
     () => first.begin(claim)
-  ])
-    await t.rejects(change(), { code: 'NEWS_PLACE_LOST' })
+  ]
+  for (const change of changes) await t.rejects(change, { code: 'NEWS_PLACE_LOST' })
 })
 
 test('without a way to look for a post, an interrupted one is never sent again before a person decides', async t => {

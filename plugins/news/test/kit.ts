@@ -33,7 +33,7 @@ export interface OpenNews {
   rows(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>
 }
 
-export type Published = Awaited<ReturnType<TestKernel['call']>> & {
+export interface Published {
   readonly digest: string
   readonly dry_run: boolean
   readonly channels: readonly {
