@@ -1,11 +1,12 @@
 import { type RemoteAnswer, type RemoteClient, RemoteFailure, type RemoteRequest } from '@svc/contracts'
+import { AnswerReader, optionalText, printable } from '../deposit/answer-reader.ts'
 import type { DepositFile } from '../deposit/deposit-file.ts'
 import { RemoteClock } from '../deposit/remote-clock.ts'
 
 const SERVICE = 'OSF'
 const JSON_API = 'application/vnd.api+json'
 const MAX_PAGES = 20
-const MAX_PROBLEM_CHARS = 120
+const answers = new AnswerReader(SERVICE)
 
 /** Project of OSF, as far as this plugin reads it (https://developer.osf.io/#tag/Nodes). */
 export interface OsfNode {
@@ -73,8 +74,8 @@ export class OsfApi {
 
   /** Returns the name of the account. */
   async account(): Promise<string | null> {
-    const { attributes } = record(dataOf(await this.#send({ method: 'GET', url: `${this.#base}/users/me/` })))
-    return optionalText(record(attributes).full_name)
+    const { attributes } = answers.record(dataOf(await this.#send({ method: 'GET', url: `${this.#base}/users/me/` })))
+    return optionalText(answers.record(attributes).full_name)
   }
 
   /** Creates a private project. */
@@ -96,8 +97,8 @@ export class OsfApi {
   /** Returns the id of a licence by its name, or null. */
   async licenseId(name: string): Promise<string | null> {
     for (const license of await this.#all(`${this.#base}/licenses/`, new URLSearchParams())) {
-      const { id, attributes } = record(license)
-      if (record(attributes).name === name) return text(id)
+      const { id, attributes } = answers.record(license)
+      if (answers.record(attributes).name === name) return answers.text(id)
     }
     return null
   }
@@ -105,8 +106,8 @@ export class OsfApi {
   /** Returns files and folders at the top of the storage of a project. */
   async files(id: string): Promise<readonly OsfFile[]> {
     const answer = await this.#send({ method: 'GET', url: `${this.#storage(id)}/?meta=` })
-    const { data } = record(answer.json())
-    if (!Array.isArray(data)) throw invalid('a list of files')
+    const { data } = answers.record(answer.json())
+    if (!Array.isArray(data)) throw answers.invalid('a list of files')
     return data.map(fileOf)
   }
 
@@ -147,10 +148,10 @@ export class OsfApi {
     for (let page = 1; page <= MAX_PAGES; page++) {
       query.set('page', String(page))
       const answer = await this.#send({ method: 'GET', url: `${url}?${query}` })
-      const { data, links } = record(answer.json())
-      if (!Array.isArray(data)) throw invalid('a list')
+      const { data, links } = answers.record(answer.json())
+      if (!Array.isArray(data)) throw answers.invalid('a list')
       found.push(...data)
-      if (optionalText(record(links ?? {}).next) === null) return found
+      if (optionalText(answers.record(links ?? {}).next) === null) return found
     }
     throw new RemoteFailure(`${SERVICE}: the list at ${new URL(url).pathname} has more than ${MAX_PAGES} pages`, {
       failureClass: 'fatal',
@@ -169,26 +170,18 @@ export class OsfApi {
   #refused(answer: RemoteAnswer): RemoteFailure {
     let errors: unknown
     try {
-      ;({ errors } = record(JSON.parse(answer.text)))
+      ;({ errors } = answers.record(JSON.parse(answer.text)))
     } catch {
       errors = []
     }
     const details = (Array.isArray(errors) ? errors : [])
       .slice(0, 5)
       .flatMap(each => optionalText(((each ?? {}) as { readonly detail?: unknown }).detail) ?? [])
-    const reason = details.map(detail => this.#printable(detail)).join('; ')
+    const reason = details.map(detail => printable(detail, this.#token)).join('; ')
     return new RemoteFailure(
       `${SERVICE}: the project was refused (${answer.status})${reason === '' ? '' : `: ${reason}`}; correct the metadata and prepare again`,
       { failureClass: 'fatal', code: `http_${answer.status}`, httpStatus: answer.status }
     )
-  }
-
-  /** Returns a text of an answer on one line, without the token. */
-  #printable(problem: string): string {
-    return problem
-      .replaceAll(this.#token, '***')
-      .replace(/[\s\p{Cc}]+/gu, ' ')
-      .slice(0, MAX_PROBLEM_CHARS)
   }
 }
 
@@ -197,50 +190,34 @@ function json(body: object): Pick<RemoteRequest, 'headers' | 'body'> {
 }
 
 function dataOf(answer: RemoteAnswer): unknown {
-  return record(answer.json()).data
+  return answers.record(answer.json()).data
 }
 
 function nodeOf(value: unknown): OsfNode {
-  const { id, attributes, relationships, links } = record(value)
-  const { title, public: isPublic, tags } = record(attributes)
-  const { data } = record(record(relationships ?? {}).license ?? {})
+  const { id, attributes, relationships, links } = answers.record(value)
+  const { title, public: isPublic, tags } = answers.record(attributes)
+  const { data } = answers.record(answers.record(relationships ?? {}).license ?? {})
   return {
-    id: text(id),
+    id: answers.text(id),
     title: typeof title === 'string' ? title : '',
     public: isPublic === true,
     tags: Array.isArray(tags) ? tags.filter(tag => typeof tag === 'string') : [],
-    licenseId: optionalText(record(data ?? {}).id),
-    url: optionalText(record(links ?? {}).html)
+    licenseId: optionalText(answers.record(data ?? {}).id),
+    url: optionalText(answers.record(links ?? {}).html)
   }
 }
 
 function fileOf(value: unknown): OsfFile {
-  const { name, path, kind, size, extra } = record(record(value).attributes)
-  const { sha256 } = record(record(extra ?? {}).hashes ?? {})
-  const checked = text(path)
+  const { name, path, kind, size, extra } = answers.record(answers.record(value).attributes)
+  const { sha256 } = answers.record(answers.record(extra ?? {}).hashes ?? {})
+  const checked = answers.text(path)
   // The path becomes a part of an address.
-  if (!/^\/[\w-]+\/?$/.test(checked)) throw invalid('a file with a path by id')
-  return { name: text(name), path: checked, isFile: kind === 'file', bytes: Number(size), hash: optionalText(sha256) }
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw invalid('an object')
-}
-
-function text(value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value
-  throw invalid('a text')
-}
-
-function optionalText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null
-}
-
-function invalid(expected: string): RemoteFailure {
-  return new RemoteFailure(`${SERVICE}: the answer is not ${expected}; check the base address`, {
-    failureClass: 'fatal',
-    code: 'answer_invalid',
-    outcomeUnknown: true
-  })
+  if (!/^\/[\w-]+\/?$/.test(checked)) throw answers.invalid('a file with a path by id')
+  return {
+    name: answers.text(name),
+    path: checked,
+    isFile: kind === 'file',
+    bytes: Number(size),
+    hash: optionalText(sha256)
+  }
 }

@@ -1,4 +1,5 @@
 import { type RemoteAnswer, type RemoteClient, RemoteFailure, type RemoteRequest } from '@svc/contracts'
+import { AnswerReader, optionalText, printable } from '../deposit/answer-reader.ts'
 import type { DepositFile } from '../deposit/deposit-file.ts'
 import { RemoteClock } from '../deposit/remote-clock.ts'
 
@@ -6,7 +7,7 @@ const SERVICE = 'Zenodo'
 const PAGE_SIZE = 25
 const MAX_PAGES = 40
 const DAY_MS = 86_400_000
-const MAX_PROBLEM_CHARS = 120
+const answers = new AnswerReader(SERVICE)
 
 /** Deposition, as far as this plugin reads it (https://developers.zenodo.org/#depositions). */
 export interface Deposition {
@@ -116,8 +117,8 @@ export class ZenodoApi {
       accept: [400]
     })
     if (answer.status === 400) throw this.#refused(answer)
-    const { key, size, checksum } = record(answer.json())
-    return { name: text(key), bytes: Number(size), hash: withoutPrefix(text(checksum)) }
+    const { key, size, checksum } = answers.record(answer.json())
+    return { name: answers.text(key), bytes: Number(size), hash: withoutPrefix(answers.text(checksum)) }
   }
 
   /** Publishes a draft. The state says whether it worked: an earlier request may have published it already. */
@@ -134,7 +135,7 @@ export class ZenodoApi {
     const search = new URLSearchParams({ sort: 'mostrecent', all_versions: 'true', size: String(PAGE_SIZE), ...query })
     const answer = await this.#send({ method: 'GET', url: `${this.#base}/deposit/depositions?${search}` })
     const entries = answer.json()
-    if (!Array.isArray(entries)) throw invalid('a list of depositions')
+    if (!Array.isArray(entries)) throw answers.invalid('a list of depositions')
     return entries.map(depositionOf)
   }
 
@@ -160,7 +161,7 @@ export class ZenodoApi {
   #refused(answer: RemoteAnswer): RemoteFailure {
     let errors: unknown
     try {
-      ;({ errors } = record(JSON.parse(answer.text)))
+      ;({ errors } = answers.record(JSON.parse(answer.text)))
     } catch {
       errors = []
     }
@@ -170,19 +171,11 @@ export class ZenodoApi {
       const reason = Array.isArray(messages) ? messages.join(', ') : message
       return [typeof reason === 'string' ? `${field}: ${reason}` : field]
     })
-    const reason = problems.map(problem => this.#printable(problem)).join('; ')
+    const reason = problems.map(problem => printable(problem, this.#token)).join('; ')
     return new RemoteFailure(
       `${SERVICE}: the deposition was refused (${answer.status})${reason === '' ? '' : `: ${reason}`}; correct the metadata and prepare again`,
       { failureClass: 'fatal', code: `http_${answer.status}`, httpStatus: answer.status }
     )
-  }
-
-  /** Returns a text of an answer on one line, without the token. */
-  #printable(problem: string): string {
-    return problem
-      .replaceAll(this.#token, '***')
-      .replace(/[\s\p{Cc}]+/gu, ' ')
-      .slice(0, MAX_PROBLEM_CHARS)
   }
 }
 
@@ -203,12 +196,13 @@ function json(body: object): Pick<RemoteRequest, 'headers' | 'body'> {
 }
 
 function depositionOf(value: unknown): Deposition {
-  const { id, state, submitted, title, metadata, conceptrecid, created, modified, doi, links, files } = record(value)
-  const { notes, prereserve_doi, doi: ownDoi } = record(metadata ?? {})
-  const { bucket, html, record_html, latest_draft_html } = record(links ?? {})
+  const { id, state, submitted, title, metadata, conceptrecid, created, modified, doi, links, files } =
+    answers.record(value)
+  const { notes, prereserve_doi, doi: ownDoi } = answers.record(metadata ?? {})
+  const { bucket, html, record_html, latest_draft_html } = answers.record(links ?? {})
   return {
-    id: typeof id === 'number' ? String(id) : text(id),
-    state: text(state),
+    id: typeof id === 'number' ? String(id) : answers.text(id),
+    state: answers.text(state),
     submitted: submitted === true,
     title: typeof title === 'string' ? title : '',
     notes: typeof notes === 'string' ? notes : '',
@@ -216,7 +210,7 @@ function depositionOf(value: unknown): Deposition {
     createdAt: timeOf(created),
     modifiedAt: timeOf(modified),
     doi: optionalText(doi) ?? (submitted === true ? optionalText(ownDoi) : null),
-    reservedDoi: optionalText(record(prereserve_doi ?? {}).doi),
+    reservedDoi: optionalText(answers.record(prereserve_doi ?? {}).doi),
     url: optionalText(submitted === true ? (record_html ?? html) : (html ?? latest_draft_html)),
     bucket: optionalText(bucket),
     files: Array.isArray(files) ? files.map(fileOf) : []
@@ -224,8 +218,8 @@ function depositionOf(value: unknown): Deposition {
 }
 
 function fileOf(value: unknown): RemoteFileEntry {
-  const { filename, filesize, checksum } = record(value)
-  return { name: text(filename), bytes: Number(filesize), hash: withoutPrefix(text(checksum)) }
+  const { filename, filesize, checksum } = answers.record(value)
+  return { name: answers.text(filename), bytes: Number(filesize), hash: withoutPrefix(answers.text(checksum)) }
 }
 
 function timeOf(value: unknown): number | null {
@@ -235,26 +229,4 @@ function timeOf(value: unknown): number | null {
 
 function withoutPrefix(checksum: string): string {
   return checksum.replace(/^md5:/, '')
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw invalid('an object')
-}
-
-function text(value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value
-  throw invalid('a text')
-}
-
-function optionalText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null
-}
-
-function invalid(expected: string): RemoteFailure {
-  return new RemoteFailure(`${SERVICE}: the answer is not ${expected}; check the base address`, {
-    failureClass: 'fatal',
-    code: 'answer_invalid',
-    outcomeUnknown: true
-  })
 }
