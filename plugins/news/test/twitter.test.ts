@@ -128,6 +128,17 @@ t.test('twitter leaves the outcome to a person where the token may not read post
   t.equal(tweets.length, 1)
 })
 
+t.test('twitter looks again with another token after the token has ended', async t => {
+  const { service, tweets, twitter } = await openTwitter(t)
+  service.fail(...CREATE, 'cut-after')
+  service.fail('GET', '/2/users/me', { status: 401 })
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(twitter, postWith({})), { code: 'network' })
+  await t.rejects(run.attempt(twitter, postWith({})), { code: 'http_401', failureClass: 'auth' })
+  t.match(await run.attempt(twitter, postWith({})), { externalId: tweets[0]?.id ?? 'missing' })
+  t.equal(tweets.length, 1)
+})
+
 t.test('twitter takes a duplicate that X refuses for the post that exists', async t => {
   const { tweets, twitter } = await openTwitter(t)
   await new ChannelRun().attempt(twitter, postWith({}))

@@ -152,15 +152,15 @@ async function put(call: Call, post: NewsPost, { did, rkey, createdAt }: RecordP
     repeatable: true,
     acceptErrors: ['InvalidSwap']
   })
-  if (error !== null) await checkSame(call, { repo: did, rkey, text })
+  if (error !== null) await checkSame(call, { did, rkey, createdAt }, text)
   return { externalId: `at://${did}/${COLLECTION}/${rkey}`, url: `https://bsky.app/profile/${did}/post/${rkey}` }
 }
 
-/** Checks that the record with the key of this post is this post. */
-async function checkSame(call: Call, { repo, rkey, text }: { repo: string; rkey: string; text: string }) {
-  const query = { repo, collection: COLLECTION, rkey }
+/** Checks that the record with the key of this post is this post: it has the same time, or the same text. */
+async function checkSame(call: Call, { did, rkey, createdAt }: RecordPlace, text: string): Promise<void> {
+  const query = { repo: did, collection: COLLECTION, rkey }
   const { value } = await call({ method: 'GET', name: 'com.atproto.repo.getRecord', query })
-  if (textAt(value, 'value', 'text') === text) return
+  if (textAt(value, 'value', 'createdAt') === createdAt || textAt(value, 'value', 'text') === text) return
   throw new RemoteFailure(`${SERVICE}: another post has the key ${rkey}; change the item`, {
     failureClass: 'fatal',
     code: 'record_key_taken'

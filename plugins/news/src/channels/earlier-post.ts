@@ -64,6 +64,8 @@ export async function lookOrGiveUp<A>(service: string, known: string, look: () =
     return await look()
   } catch (error) {
     if (!isRemoteFailure(error) || error.retryable || error.code === 'outcome_unknown') throw error
+    // With another token, svc looks again.
+    if (error.httpStatus === 401) throw error
     throw outcomeUnknown(service, `${known}, and it cannot be looked up (${error.code})`)
   }
 }
