@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { parseXml, type XmlElement } from '@rgrove/parse-xml'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { emptyFeed, entriesOf, type FeedEntry, htmlOf, withEntries } from '#feed'
+import { emptyFeed, entriesOf, type FeedEntry, FeedFile, htmlOf, withEntries } from '#feed'
 
 const CHANNEL = { title: 'A & B', link: 'https://a.example/', description: 'News', self: 'https://a.example/feed.xml' }
 const NOW = Date.UTC(2026, 4, 1)
@@ -142,6 +143,43 @@ test('HTML of a text contains no scripts, raw HTML and relative addresses', asyn
   t.match(html, /<strong>bold<\/strong>/)
   t.match(html, /<td>b<\/td>/)
   t.equal(htmlOf('a'.repeat(300_000), 'https://a.example/'), null)
+})
+
+const SETTINGS = {
+  rss_feed_path: 'site/src/feed.xml',
+  rss_title: 'News',
+  rss_description: 'News',
+  site_base_url: 'https://a.example'
+}
+
+test('updates at the same time lose no entry, and take over the lock of a process that ended', async t => {
+  const root = t.testdir()
+  const folder = join(root, 'site/src')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(
+    join(folder, 'feed.xml.lock'),
+    JSON.stringify({ host: hostname(), pid: 2 ** 22 + 1, start: null, at_ms: 1 })
+  )
+  const files = [1, 2, 3].map(() => new FeedFile(root, () => SETTINGS))
+  await Promise.all(files.flatMap((file, at) => [1, 2, 3].map(day => file.update([entry(`${at}-${day}`, day)]))))
+  t.equal((await files[0]?.read())?.length, 9)
+  t.same(readdirSync(folder), ['feed.xml'])
+})
+
+test('an update keeps the permissions of the file, and a failed one the file', async t => {
+  const root = t.testdir()
+  const feed = new FeedFile(root, () => SETTINGS)
+  const path = join(root, SETTINGS.rss_feed_path)
+  t.equal(await feed.read(), null)
+  await feed.update([entry('a', 1)])
+  chmodSync(path, 0o640)
+  await feed.update([entry('b', 2)])
+  t.equal(statSync(path).mode & 0o777, 0o640)
+  const text = readFileSync(path, 'utf8')
+  // A folder where the draft would be makes the write fail.
+  mkdirSync(`${path}.${process.pid}.draft/x`, { recursive: true })
+  await t.rejects(feed.update([entry('c', 3)]), { code: 'NEWS_FEED_INVALID' })
+  t.equal(readFileSync(path, 'utf8'), text)
 })
 
 /** The feed that `tools/validate-feed.rb` validated; its output is in `fixtures/feed-validation.txt`. */

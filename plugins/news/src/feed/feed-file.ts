@@ -115,8 +115,9 @@ async function textOf(file: string): Promise<string | null> {
 /** Removes drafts of processes that were killed. Only the owner of the lock writes one. */
 async function removeDrafts(file: string): Promise<void> {
   const [folder, name] = [dirname(file), basename(file)]
-  for (const each of await readdir(folder)) {
-    if (each.startsWith(`${name}.`) && each.endsWith('.draft')) await rm(join(folder, each), { force: true })
+  for (const each of await readdir(folder).catch(() => [])) {
+    if (!each.startsWith(`${name}.`) || !each.endsWith('.draft')) continue
+    await rm(join(folder, each), { force: true }).catch(() => undefined)
   }
 }
 
