@@ -91,7 +91,6 @@ async function openWorld(t: Test, serve: (request: SeenRequest, base: string) =>
     id: 'first',
     more: [
       'syndication:',
-      '  rss: false',
       '  twitter: true',
       '  bluesky: true',
       '  mastodon: true',
@@ -116,9 +115,12 @@ async function everythingWritten(news: Awaited<ReturnType<typeof openNews>>, ans
     await news.kernel.call(newsScan, {}),
     await news.kernel.call(newsStatus, {}),
     await news.kernel.call(newsPreview, { id: 'first' }),
-    await news.kernel.callById('publication.show', { publication_id: 'first' })
+    await news.kernel.callById('publication.show', { publication_id: 'first' }),
+    ...(await Promise.all(
+      ['news.items', 'news.inbox', 'publication.list', 'publication.inbox'].map(id => news.kernel.callById(id, {}))
+    ))
   ]
-  t.ok(files.some(({ name }) => name.startsWith('test.db')))
+  for (const name of ['test.db', 'feed.xml']) t.ok(files.some(each => each.name === name))
   return [...contents, JSON.stringify([answers, read, news.kernel.log])].join('\n')
 }
 
@@ -135,7 +137,7 @@ t.test('nothing that a run of all channels writes contains a credential', async 
   const { service, news } = await openWorld(t, answerTo)
   const published = await news.kernel.call(newsPublish, { id: 'first', dry_run: false })
   t.same(
-    published.channels.flatMap(({ channel, outcome }) => (channel === 'rss' ? [] : [[channel, outcome]])).sort(),
+    published.channels.map(({ channel, outcome }) => [channel, outcome]).sort(),
     [
       'bluesky',
       'crates_io',
@@ -145,6 +147,7 @@ t.test('nothing that a run of all channels writes contains a credential', async 
       'mastodon',
       'open_collective',
       'reddit',
+      'rss',
       'twitter',
       'youtube'
     ].map(name => [name, 'Success'])
