@@ -46,6 +46,10 @@ t.test('files outside of the project, and links to them, are refused', async t =
       { code: /PUB_FILE_(OUTSIDE|INVALID)/ },
       path
     )
+  writeFileSync(join(kernel.root, '.env'), 'TOKEN=x')
+  symlinkSync(join(kernel.root, '.env'), join(kernel.root, 'env.md'))
+  for (const path of ['.env', 'env.md'])
+    await t.rejects(kernel.callById('publication.prepare', { path, id: 'x' }), { message: /does not end with .md/ })
   mkdirSync(join(kernel.root, 'dir.md'))
   await t.rejects(kernel.callById('publication.prepare', { path: 'dir.md', id: 'x' }), { code: 'PUB_FILE_INVALID' })
 })

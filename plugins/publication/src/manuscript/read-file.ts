@@ -8,13 +8,16 @@ import { publicationErrors } from '../errors.ts'
 /** Text with front matter in bytes. */
 const MAX_FILE_BYTES = MAX_BYTES.body_markdown + 65_536
 
+/** Other files of a project, such as `.env`, must not become publications by a wrong path. */
+const MARKDOWN = /\.(?:md|markdown)$/i
+
 export interface ProjectFile {
   readonly text: string
   /** Path relative to the project, with `/`. */
   readonly path: string
 }
 
-/** Reads a UTF-8 text inside of the project, also through links. Throws `PUB_FILE_OUTSIDE` and `PUB_FILE_INVALID`. */
+/** Reads a Markdown file inside of the project, also through links. Throws `PUB_FILE_OUTSIDE` and `PUB_FILE_INVALID`. */
 export async function readProjectFile(projectRoot: string, path: string): Promise<ProjectFile> {
   const refuse = (problem: string) =>
     publicationErrors.create('PUB_FILE_INVALID', `${path}: ${problem}`, { at: { file: path } })
@@ -29,6 +32,7 @@ export async function readProjectFile(projectRoot: string, path: string): Promis
       at: { file: path },
       hint: 'copy the file into the project'
     })
+  if (!MARKDOWN.test(real)) throw refuse('its name does not end with .md or .markdown')
   // A file that became a link or a pipe after the check is not followed and not waited for.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
   const handle = await open(real, flags).catch(error => {
