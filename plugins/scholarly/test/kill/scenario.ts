@@ -18,6 +18,6 @@ export interface Kill {
 }
 
 export const LOCK_TTL_MS = 400
-export const SETTLE_SECONDS = 1
-/** Shorter than the settle time, as the setting requires. */
-export const INDEX_LAG_MS = 250
+export const SETTLE_SECONDS = 2
+/** Shorter than the settle time, and longer than another process needs to take over: else a search would always succeed. */
+export const INDEX_LAG_MS = 1_600

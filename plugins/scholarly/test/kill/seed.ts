@@ -15,7 +15,9 @@ import { INDEX_LAG_MS, type Kill, LOCK_TTL_MS, type Scenario } from './scenario.
 
 const TOKEN = 'kill-test-token'
 /** Steps of a submission without failures, and some more. */
-const MAX_STEP = 24
+const MAX_STEP = 22
+/** Steps between the intent to create a deposition and its stored id: the request, and the checkpoint after it. */
+const CREATION = [6, 7] as const
 const MAX_KILLS = 4
 
 export interface SeedReport {
@@ -97,7 +99,11 @@ export async function runSeed(templates: Templates, seed: number): Promise<SeedR
     const planned = 1 + random(MAX_KILLS)
     for (let at = 0; at < planned; at++) {
       const when = (['before', 'during', 'after'] as const)[random(3)] ?? 'before'
-      const child = start({ step: 1 + random(MAX_STEP), when, ms: random(4) })
+      const child = start({
+        step: random(2) === 0 ? (CREATION[random(2)] ?? 6) : 1 + random(MAX_STEP),
+        when,
+        ms: random(4)
+      })
       const isStopped = random(4) === 0
       const ended = once(child, 'exit')
       if (isStopped) {
