@@ -52,6 +52,8 @@ test('the gate, its reasons and a dry run', async t => {
   news.write({ id: 'gated', more: TO_BOARD })
   t.match(await news.kernel.call(newsPublish, { id: 'gated', channels: ['board'] }), {
     dry_run: true,
+    dry_run_by: ['the call'],
+    note: 'dry run, nothing was sent; requested by the call',
     ok: true,
     gate_codes: ['dry_run', 'missing_dual_approval', 'publish_not_armed'],
     channels: [{ outcome: 'DryRun', decision_reasons: ['dry_run', 'missing_dual_approval', 'publish_not_armed'] }]
@@ -66,6 +68,17 @@ test('the gate, its reasons and a dry run', async t => {
     channels: [{ outcome: 'Failed', code: 'publish_not_armed' }]
   })
   t.equal(board.posts.length, 0)
+})
+
+test('a dry run names the flags that request it', async t => {
+  const news = await openNews(t, { publication: { dry_run: true } })
+  await news.approved({ id: 'one' })
+  t.match(await news.publish('one'), { dry_run_by: ['[plugins.publication] dry_run'] })
+  const other = await openNews(t, { settings: { dry_run: true } })
+  await other.approved({ id: 'one', more: 'syndication:\n  dry_run: true\n  distribution_policy: { dry_run: true }' })
+  t.match(await other.publish('one'), {
+    dry_run_by: ['syndication.dry_run', 'distribution_policy.dry_run', '[news] dry_run']
+  })
 })
 
 test('a changed text is sent only on request, and never while an earlier outcome is open', async t => {

@@ -103,7 +103,8 @@ export function publishHandler({ newsroom, publisher, signal }: Dependencies): H
     return {
       id: result.id,
       digest: result.digest,
-      dry_run: result.dryRun,
+      dry_run: result.dryRunBy.length > 0,
+      dry_run_by: [...result.dryRunBy],
       gate_codes: [...result.gate.codes],
       approvers: [...result.gate.approvers],
       channels: result.channels.map(each => ({ ...each, decision_reasons: [...each.decision_reasons] })),
@@ -243,12 +244,12 @@ function postRow(post: PostRecord) {
   }
 }
 
-function noteOf({ dryRun, channels }: Awaited<ReturnType<Publisher['publish']>>): string {
+function noteOf({ dryRunBy, channels }: Awaited<ReturnType<Publisher['publish']>>): string {
   const lines = channels.flatMap(each => {
     if (each.outcome !== 'Failed') return []
     const { channel, message } = each
     return [message.startsWith(`${channel}: `) ? message : `${channel}: ${message}`]
   })
-  if (dryRun) lines.unshift('dry run: nothing was sent')
+  if (dryRunBy.length > 0) lines.unshift(`dry run, nothing was sent; requested by ${dryRunBy.join(' and ')}`)
   return lines.join('\n')
 }

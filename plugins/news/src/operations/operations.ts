@@ -116,6 +116,7 @@ export const newsPreview = defineOperation({
   }),
   errors: itemErrors,
   effect: 'read',
+  concurrency: 2,
   watch: { on: [NEWS_TOPIC] },
   expose: {
     http: { method: 'GET', path: '/api/v2/news/items/:id/preview' },
@@ -158,6 +159,7 @@ export const newsPublish = defineOperation({
     id: t.string(),
     digest: t.string(),
     dry_run: t.boolean(),
+    dry_run_by: t.array(t.string(), { description: 'Flags that request a dry run' }),
     gate_codes: t.array(t.string()),
     approvers: t.array(t.string()),
     channels: t.array(resultSchema),

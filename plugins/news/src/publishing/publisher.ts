@@ -46,8 +46,8 @@ export interface PublishOptions {
 export interface PublishResult {
   readonly id: string
   readonly digest: string
-  /** Whether any flag requested a dry run. */
-  readonly dryRun: boolean
+  /** Flags that request a dry run; empty if nothing does. */
+  readonly dryRunBy: readonly string[]
   readonly gate: GateResult
   readonly channels: readonly ChannelResult[]
 }
@@ -76,7 +76,13 @@ export class Publisher {
 
   async publish(item: NewsItem, options: PublishOptions): Promise<PublishResult> {
     const settings = this.#options.settings()
-    const dryRun = options.dryRun || settings.dry_run || item.dryRun || item.policy.dryRun
+    const dryRunBy = [
+      ...(options.dryRun ? ['the call'] : []),
+      ...(item.dryRun ? ['syndication.dry_run'] : []),
+      ...(item.policy.dryRun ? ['distribution_policy.dry_run'] : []),
+      ...(settings.dry_run ? ['[news] dry_run'] : [])
+    ]
+    const dryRun = dryRunBy.length > 0
     const manifest = await this.#manifestOf(item)
     const digest = manifest.content_sha3_256
     const gate = await this.#options.publications.gate({ publicationId: item.id, digest, dryRun })
@@ -90,7 +96,9 @@ export class Publisher {
       channels.push({ ...result, channel: name })
     }
     await this.#settle(manifest, channels)
-    return { id: item.id, digest, dryRun: dryRun || gate.codes.includes('dry_run'), gate, channels }
+    // The gate reports its own flag only as a code.
+    if (!dryRun && gate.codes.includes('dry_run')) dryRunBy.push('[plugins.publication] dry_run')
+    return { id: item.id, digest, dryRunBy, gate, channels }
   }
 
   /** Stores the publication. Without a database, the gate reports that; dry runs work. */
