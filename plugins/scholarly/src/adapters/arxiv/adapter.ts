@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type PublicationManifest, RemoteFailure, type ScholarlyAdapter } from '@svc/contracts'
-import { errorMessage } from '@svc/plugin-sdk'
 import type { AdapterParts } from '../parts.ts'
 import {
   type ArxivBundle,
@@ -50,14 +49,7 @@ export function arxivAssist(parts: AdapterParts): ScholarlyAdapter {
           `${folder}: the folder contains the bundle of ${other.publication_id}; set SVC_ARXIV_STAGING_DIR to another folder`,
           { failureClass: 'config', code: 'folder_in_use' }
         )
-      try {
-        await writeBundle(folder, bundle)
-      } catch (error) {
-        throw new RemoteFailure(`${folder}: the bundle cannot be written: ${errorMessage(error)}`, {
-          failureClass: 'transient',
-          code: 'write_failed'
-        })
-      }
+      await writeBundle(folder, bundle)
       return {
         adapter: NAME,
         external_submission_id: idOf(manifest.content_sha3_256),

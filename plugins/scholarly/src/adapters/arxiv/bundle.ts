@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { PlannedFile, PublicationManifest } from '@svc/contracts'
-import { create } from 'tar'
+import { Header } from 'tar'
+import { replaceFile } from '../replace-file.ts'
 import { workOf } from '../work.ts'
 import { type BundleFile, checkLayout } from './checks.ts'
 import { checkedDocument, DOCUMENT_LIMIT_MS } from './document-thread.ts'
@@ -17,6 +19,7 @@ export const MAIN_FILE = 'main.tex'
 
 /** Time of all files of the archive, so that the same content gives the same bytes. */
 const MTIME = new Date(Date.UTC(2020, 0, 1))
+const BLOCK_BYTES = 512
 
 /** Complete bundle in memory. */
 export interface ArxivBundle {
@@ -66,47 +69,26 @@ function planned(name: string, content: Buffer): PlannedFile {
   return { name, bytes: content.length, sha3_256: createHash('sha3-256').update(content).digest('hex') }
 }
 
-/** Writes files in a temporary folder, and returns them as a compressed archive. */
+const compress = promisify(gzip)
+
+/** Returns a compressed archive (ustar), with the files in the order of their names. */
 async function archiveOf(contents: ReadonlyMap<string, Buffer>): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-arxiv-'))
-  try {
-    const names = [...contents.keys()].sort()
-    for (const name of names) {
-      const path = join(folder, name)
-      await mkdir(dirname(path), { recursive: true })
-      await writeFile(path, contents.get(name) ?? '', { mode: 0o644 })
-      await utimes(path, MTIME, MTIME)
-    }
-    const parts: Buffer[] = []
-    const stream = create(
-      { cwd: folder, gzip: { level: 9, portable: true }, portable: true, mtime: MTIME, noPax: true },
-      names
-    )
-    for await (const part of stream as AsyncIterable<Buffer>) parts.push(part)
-    return Buffer.concat(parts)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+  const blocks: Uint8Array[] = []
+  for (const [path, content] of [...contents].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const header = new Header({ path, mode: 0o644, size: content.length, mtime: MTIME, type: 'File', uid: 0, gid: 0 })
+    header.encode()
+    if (header.block === undefined) throw new Error(`${path}: no header`)
+    blocks.push(header.block, content, Buffer.alloc(-content.length & (BLOCK_BYTES - 1)))
   }
+  // The end of an archive is two empty blocks.
+  return await compress(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK_BYTES)]), { level: 9 })
 }
 
-/** Writes a bundle into a folder. The handoff is last: when it is there, the other files are those that it names. */
+/** Writes a bundle into a folder. The handoff is last: until then it names the hashes of the earlier files. */
 export async function writeBundle(folder: string, { handoff, contents, archive }: ArxivBundle): Promise<void> {
-  await mkdir(folder, { recursive: true })
-  await rm(join(folder, HANDOFF_FILE), { force: true })
-  await replace(join(folder, MAIN_FILE), contents.get(MAIN_FILE) ?? Buffer.alloc(0))
-  await replace(join(folder, BUNDLE_FILE), archive)
-  await replace(join(folder, HANDOFF_FILE), Buffer.from(`${JSON.stringify(handoff, null, 2)}\n`, 'utf8'))
-}
-
-async function replace(path: string, content: Buffer): Promise<void> {
-  const draft = `${path}.${process.pid}.tmp`
-  try {
-    await writeFile(draft, content, { flush: true })
-    await rename(draft, path)
-  } catch (error) {
-    await rm(draft, { force: true })
-    throw error
-  }
+  await replaceFile(join(folder, MAIN_FILE), contents.get(MAIN_FILE) ?? Buffer.alloc(0))
+  await replaceFile(join(folder, BUNDLE_FILE), archive)
+  await replaceFile(join(folder, HANDOFF_FILE), Buffer.from(`${JSON.stringify(handoff, null, 2)}\n`, 'utf8'))
 }
 
 /** Returns the handoff of a folder; null if there is none that can be read. */

@@ -1,5 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { replaceFile } from '../replace-file.ts'
 
 /**
  * Returns the next timestamp of a DOI: 17 digits, `YYYYMMDDhhmmssSSS` in UTC, above each earlier one from this folder
@@ -11,10 +12,7 @@ export async function nextTimestamp(folder: string, doi: string, now: number): P
   const last = earlier[doi] ?? ''
   const current = new Date(now).toISOString().replace(/\D/g, '')
   const next = current > last ? current : (BigInt(last) + 1n).toString()
-  await mkdir(folder, { recursive: true })
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, JSON.stringify({ ...earlier, [doi]: next }), { mode: 0o600, flush: true })
-  await rename(draft, file)
+  await replaceFile(file, JSON.stringify({ ...earlier, [doi]: next }))
   return next
 }
 
