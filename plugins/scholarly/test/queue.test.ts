@@ -285,3 +285,25 @@ t.test('a known secret reaches neither errors nor tables', async t => {
     t.notMatch(JSON.stringify(await world.execute(`SELECT * FROM ${table}`)), token)
   t.notMatch(JSON.stringify(world.kernel.log), token)
 })
+
+t.test('the caller sees the progress of uploads, once for each percent', async t => {
+  const archive = new ScriptedArchive([
+    (_manifest, { progress }) => {
+      for (let sentBytes = 0; sentBytes <= 1_000; sentBytes += 1)
+        progress({ file: 'a.pdf', sentBytes, totalBytes: 1_000 })
+      return 'held'
+    }
+  ])
+  const world = await openWorld(t, { adapters: [archive] })
+  await world.prepare()
+  const events: unknown[] = []
+  const steps: unknown[] = []
+  const input = { publication_id: 'paper-1', submit: true, ...ADAPTER }
+  await world.kernel.callById('scholarly.submit', input, {
+    onEvent: event => void events.push(event),
+    onProgress: (...step) => void steps.push(step)
+  })
+  t.equal(events.length, 101)
+  t.match(events.at(-1), { file: 'a.pdf', sent_bytes: 1_000, total_bytes: 1_000 })
+  t.same(steps.at(-1), [1_000, 1_000, 'a.pdf'])
+})

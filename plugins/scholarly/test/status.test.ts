@@ -105,3 +105,29 @@ t.test('one archive that fails does not hide the status of another', async t => 
     ]
   })
 })
+
+t.test('a serving process checks undecided submissions by itself, also after a check that failed', async t => {
+  const archive = new ScriptedArchive()
+  try {
+    failing('transient')()
+  } catch (error) {
+    archive.remote = error as Error
+  }
+  const world = await openWorld(t, { settings: { status_interval_seconds: 1 }, adapters: [archive] })
+  await world.prepare()
+  await world.submit(ADAPTER)
+  await world.submit({ adapter: 'local_ledger' })
+  const submissions = async () =>
+    ((await world.kernel.callById('scholarly.submissions', {})) as { submissions: Record<string, unknown>[] })
+      .submissions
+  const waitFor = async (isReached: (rows: Record<string, unknown>[]) => boolean): Promise<void> => {
+    while (!isReached(await submissions())) await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  await waitFor(rows => rows.some(({ adapter, checked_at_ms }) => adapter === 'test_archive' && checked_at_ms !== null))
+  archive.remote = 'published'
+  await waitFor(rows => rows.some(({ outcome }) => outcome === 'accepted'))
+  t.match(
+    (await submissions()).find(({ adapter }) => adapter === 'local_ledger'),
+    { checked_at_ms: null }
+  )
+})
