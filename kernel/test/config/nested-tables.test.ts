@@ -24,7 +24,7 @@ function resolved(text: string, plugins = [fleet, news], env: Readonly<Record<st
   return here.resolve(plugins, { env: { HOME: here.root, ...env } })
 }
 
-t.test('a table inside the table of another plugin holds settings of its own plugin', async t => {
+t.test('a table inside the table of another plugin holds settings of the plugin that declares it', async t => {
   for (const plugins of [
     [fleet, news],
     [news, fleet]

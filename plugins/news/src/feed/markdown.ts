@@ -18,13 +18,10 @@ export function markdown(): MarkdownIt {
 export function htmlOf(text: string, base: string): string | null {
   if (text.length > MAX_HTML_CHARS) return null
   const tokens = markdown().parse(text, {})
-  for (const token of tokens) {
-    for (const { type, attrs } of token.children ?? []) {
-      if (attrs === null || (type !== 'link_open' && type !== 'image')) continue
-      for (const attribute of attrs) {
-        if (attribute[0] === 'href' || attribute[0] === 'src') attribute[1] = absolute(attribute[1], base)
-      }
-    }
+  const inline = tokens.flatMap(({ children }) => children ?? [])
+  for (const { attrs } of inline.filter(({ type }) => type === 'link_open' || type === 'image')) {
+    for (const attribute of attrs ?? [])
+      if (attribute[0] === 'href' || attribute[0] === 'src') attribute[1] = absolute(attribute[1], base)
   }
   return markdown().renderer.render(tokens, markdown().options, {})
 }

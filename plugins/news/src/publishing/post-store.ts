@@ -1,8 +1,15 @@
-import { ownIdentity, type Presence, type ProcessIdentity, presenceOf, type RemoteExchange } from '@svc/contracts'
+import {
+  type DatabaseTransaction,
+  ownIdentity,
+  type Presence,
+  type ProcessIdentity,
+  presenceOf,
+  type RemoteExchange
+} from '@svc/contracts'
 import { newsErrors } from '../errors.ts'
 import { attemptKeyOf } from './compose.ts'
 import { type Claim, type PostEvent, type PostFailure, type PostKey, type PostRecord, recordOf } from './post-record.ts'
-import type { Row, Tables, Transaction } from './tables.ts'
+import { changeIn, type Row, rowsIn, type Tables } from './tables.ts'
 
 export const LEASE_MS = 60_000
 /** Further time after the lease of a process whose state is unknown, such as one of another machine. */
@@ -64,12 +71,13 @@ export class PostStore {
   ): Promise<ClaimResult> {
     return this.#tables.write(async tx => {
       const now = this.#now()
-      await tx.run(
+      await changeIn(
+        tx,
         `INSERT INTO published_news (news_id, content_sha3_256, channel, attempt_key, state, created_at_ms, updated_at_ms)
          VALUES (?, ?, ?, ?, 'ready', ?, ?) ON CONFLICT DO NOTHING`,
         [key.newsId, key.digest, key.channel, attemptKeyOf(key.digest, key.channel), now, now]
       )
-      const rows = await tx.rows('SELECT * FROM published_news WHERE news_id = ? AND channel = ?', [
+      const rows = await rowsIn(tx, 'SELECT * FROM published_news WHERE news_id = ? AND channel = ?', [
         key.newsId,
         key.channel
       ])
@@ -90,7 +98,8 @@ export class PostStore {
       const fence = Number(own.fence) + 1
       this.#active.add(textOf(key))
       const attempts = restart ? 0 : record.attempts
-      await tx.run(
+      await changeIn(
+        tx,
         `UPDATE published_news SET fence = ?, lock_owner = ?, lock_expires_at_ms = ?, attempts = ?,
            next_retry_at_ms = NULL, updated_at_ms = ? WHERE ${WHERE}`,
         [fence, this.#owner, now + LEASE_MS, attempts, now, ...keyOf(key)]
@@ -180,7 +189,7 @@ export class PostStore {
     this.#active.delete(textOf(claim))
     const due = dueMs === undefined ? '' : ', next_retry_at_ms = ?'
     await this.#tables.write(tx =>
-      tx.run(`UPDATE published_news SET ${FREE}${due} WHERE ${WHERE} AND fence = ? AND lock_owner = ?`, [
+      changeIn(tx, `UPDATE published_news SET ${FREE}${due} WHERE ${WHERE} AND fence = ? AND lock_owner = ?`, [
         ...(dueMs === undefined ? [] : [dueMs]),
         ...keyOf(claim),
         claim.fence,
@@ -204,7 +213,8 @@ export class PostStore {
    */
   resolve(newsId: string, channel: string, externalId: string | null): Promise<PostRecord> {
     return this.#tables.write(async tx => {
-      const rows = await tx.rows(
+      const rows = await rowsIn(
+        tx,
         'SELECT * FROM published_news WHERE news_id = ? AND channel = ? ORDER BY updated_at_ms',
         [newsId, channel]
       )
@@ -268,7 +278,8 @@ export class PostStore {
   /** Ends the plan of further attempts, unless the post is claimed: its text has changed. */
   async abandon({ newsId, digest, channel }: PostKey): Promise<void> {
     await this.#tables.write(tx =>
-      tx.run(
+      changeIn(
+        tx,
         `UPDATE published_news SET next_retry_at_ms = NULL, ${FREE} WHERE ${WHERE} AND next_retry_at_ms IS NOT NULL`,
         [newsId, digest, channel]
       )
@@ -302,15 +313,18 @@ export class PostStore {
         detail: JSON.parse(String(row.detail_json)) as Readonly<Record<string, unknown>>,
         at_ms: Number(row.at_ms)
       })
-      await this.#tables.write(tx => tx.run('UPDATE syndication_events SET recorded = 1 WHERE id = ?', [row.id ?? 0]))
+      await this.#tables.write(tx =>
+        changeIn(tx, 'UPDATE syndication_events SET recorded = 1 WHERE id = ?', [row.id ?? 0])
+      )
     }
   }
 
   /** Runs a change of a claimed post and extends the lease, in one transaction. */
-  #change<A>(claim: Claim, run: (tx: Transaction) => Promise<A>): Promise<A> {
+  #change<A>(claim: Claim, run: (tx: DatabaseTransaction) => Promise<A>): Promise<A> {
     return this.#tables.write(async tx => {
       const now = this.#now()
-      const changed = await tx.run(
+      const changed = await changeIn(
+        tx,
         `UPDATE published_news SET lock_expires_at_ms = ?, updated_at_ms = ? WHERE ${WHERE} AND fence = ? AND lock_owner = ?`,
         [now + LEASE_MS, now, ...keyOf(claim), claim.fence, claim.owner]
       )
@@ -326,12 +340,12 @@ export class PostStore {
   }
 
   async #set(
-    tx: Transaction,
+    tx: DatabaseTransaction,
     key: PostKey,
     assignments: string,
     values: readonly (string | number | boolean | null)[]
   ): Promise<void> {
-    await tx.run(`UPDATE published_news SET ${assignments}, updated_at_ms = ? WHERE ${WHERE}`, [
+    await changeIn(tx, `UPDATE published_news SET ${assignments}, updated_at_ms = ? WHERE ${WHERE}`, [
       ...values,
       this.#now(),
       ...keyOf(key)
@@ -339,13 +353,14 @@ export class PostStore {
   }
 
   async #event(
-    tx: Transaction,
+    tx: DatabaseTransaction,
     key: PostKey,
     event: string,
     detail: Readonly<Record<string, unknown>>,
     recorded = true
   ): Promise<void> {
-    await tx.run(
+    await changeIn(
+      tx,
       `INSERT INTO syndication_events (news_id, content_sha3_256, channel, event, detail_json, recorded, at_ms)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
       [...keyOf(key), event, JSON.stringify(detail), recorded, this.#now()]
@@ -353,7 +368,7 @@ export class PostStore {
   }
 
   /** Marks an earlier digest that may have been sent as open. */
-  async #open(tx: Transaction, record: PostRecord): Promise<PostRecord> {
+  async #open(tx: DatabaseTransaction, record: PostRecord): Promise<PostRecord> {
     if (record.state === 'unknown') return record
     const failure: PostFailure = {
       code: 'outcome_unknown',

@@ -67,8 +67,8 @@ export class Tables {
     return this.#prepared(async store => rowsByName(await store.query(sql, parameters)))
   }
 
-  write<A>(run: (tx: Transaction) => Promise<A>): Promise<A> {
-    return this.#prepared(store => store.transaction(tx => run(new Transaction(tx))))
+  write<A>(run: (tx: DatabaseTransaction) => Promise<A>): Promise<A> {
+    return this.#prepared(store => store.transaction(run))
   }
 
   async #prepared<A>(run: (store: DatabaseStore) => Promise<A>): Promise<A> {
@@ -101,19 +101,13 @@ export class Tables {
   }
 }
 
-/** Transaction whose rows are objects. */
-export class Transaction {
-  readonly #tx: DatabaseTransaction
+/** Returns rows of a transaction as objects. */
+export async function rowsIn(tx: DatabaseTransaction, sql: string, parameters: SqlParameters = []): Promise<Row[]> {
+  return rowsByName(await tx.query(sql, parameters))
+}
 
-  constructor(tx: DatabaseTransaction) {
-    this.#tx = tx
-  }
-
-  async rows(sql: string, parameters: SqlParameters = []): Promise<Row[]> {
-    return rowsByName(await this.#tx.query(sql, parameters))
-  }
-
-  async run(sql: string, parameters: SqlParameters = []): Promise<number> {
-    return (await this.#tx.execute(sql, parameters)).changes
-  }
+/** Changes rows in a transaction, and returns how many. */
+export async function changeIn(tx: DatabaseTransaction, sql: string, parameters: SqlParameters = []): Promise<number> {
+  const { changes } = await tx.execute(sql, parameters)
+  return changes
 }
