@@ -1,3 +1,4 @@
+export { secretFinder } from './adapter-secrets.ts'
 export { createOnce } from './adapters/deposit/create-once.ts'
 export { osfAdapter } from './adapters/osf/osf-adapter.ts'
 export type { AdapterParts } from './adapters/parts.ts'

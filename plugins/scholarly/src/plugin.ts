@@ -2,6 +2,7 @@ import {
   databaseStore,
   declaredSecretResolver,
   declaredSecrets,
+  kernelAdmin,
   kernelPort,
   publications as publicationRecords,
   scholarlyAdapters
@@ -32,12 +33,12 @@ export default definePlugin({
   summary: 'Submits publications to archives, exactly once',
   config: settings,
   requires: { kernel: kernelPort, publications: publicationRecords },
-  optional: { database: databaseStore, secrets: declaredSecretResolver },
+  optional: { database: databaseStore, secrets: declaredSecretResolver, admin: kernelAdmin },
   points: [scholarlyAdapters],
   operations: OPERATIONS,
   commands: [approveCommand],
   permissions: { fsRead: ['*'], fsWrite: ['*'] },
-  activate(ctx, { kernel, publications, database, secrets }) {
+  activate(ctx, { kernel, publications, database, secrets, admin }) {
     const current = (): Settings => ctx.config as Settings
     const mask = (text: string): string => kernel.mask(text)
     const changed = (): void => ctx.changed(SCHOLARLY_TOPIC)
@@ -46,7 +47,10 @@ export default definePlugin({
     const queue = openQueue()
     for (const adapter of builtInAdapters({
       settings: current,
-      secret: secretFinder(() => secrets),
+      secret: secretFinder(
+        () => secrets,
+        () => admin
+      ),
       dataDirectory: () => ctx.dataDirectory(),
       projectRoot: ctx.projectRoot,
       log: ctx.log
