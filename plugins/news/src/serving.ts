@@ -64,13 +64,12 @@ export class Serving {
   async #scan(signal: AbortSignal): Promise<void> {
     const { newsroom, publisher, settings, store, log } = this.#options
     const { items, problems } = await newsroom.scan(signal)
-    for (const { file, line, message, hint } of problems) log.warn(`news item: ${message}`, { file, line, hint })
-    if (!store.isAvailable) return
-    for (const item of items) {
-      if (item.draft) continue
-      await publisher.prepare(item)
-      if (settings().publish_on_scan) await this.#publish(item, signal)
-    }
+    const refused = store.isAvailable ? await publisher.prepareAll(items) : []
+    for (const { file, line, message, hint } of [...problems, ...refused])
+      log.warn(`news item: ${message}`, { file, line, hint })
+    if (!store.isAvailable || !settings().publish_on_scan) return
+    const isRefused = new Set(refused.map(({ file }) => file))
+    for (const item of items) if (!item.draft && !isRefused.has(item.file)) await this.#publish(item, signal)
   }
 
   async #publish(item: NewsItem, signal: AbortSignal): Promise<void> {

@@ -70,6 +70,23 @@ test('the gate, its reasons and a dry run', async t => {
   t.equal(board.posts.length, 0)
 })
 
+test('an item does not replace another kind of publication, and a refused one does not end a scan', async t => {
+  const news = await openNews(t)
+  await news.publications.prepare({
+    ...{ publication_id: 'study', content_type: 'article', source_ref: null, title: 'Study', author: 'Ada' },
+    ...{ abstract_text: null, body_markdown: 'Text', citations_json: null, metadata_json: null }
+  })
+  news.write({ id: 'study' })
+  news.write({ id: 'wide', body: 'a'.repeat(300_000), more: `summary: ${'b'.repeat(3_999)}` })
+  news.write({ id: 'fine' })
+  const { ok, problems } = await news.kernel.call(newsScan, {})
+  t.notOk(ok)
+  t.match(new Map(problems.map(each => [each.file, each.code])), new Map([['docs/news/study.md', 'NEWS_ID_DUPLICATE']]))
+  t.match(await news.publications.get('study'), { content_type: 'article', body_markdown: 'Text' })
+  t.ok(await news.publications.find('fine'))
+  await t.rejects(news.publish('study'), { code: 'NEWS_ID_DUPLICATE', hint: 'give the item another id' })
+})
+
 test('a dry run names the flags that request it', async t => {
   const news = await openNews(t, { publication: { dry_run: true } })
   await news.approved({ id: 'one' })

@@ -43,12 +43,12 @@ export function scanHandler(dependencies: Dependencies): Handler<typeof newsScan
   const { newsroom, publisher, changed } = dependencies
   return async ({ prepare }, call) => {
     const scanned = await newsroom.scan(call.signal)
-    for (const item of prepare ? scanned.items : []) if (!item.draft) await publisher.prepare(item)
+    const refused = prepare ? await publisher.prepareAll(scanned.items) : []
     changed()
-    const { problems, files } = scanned
+    const problems = [...scanned.problems, ...refused]
     return {
-      files,
-      ...rowsOf(scanned, dependencies),
+      files: scanned.files,
+      ...rowsOf({ ...scanned, problems }, dependencies),
       ok: problems.length === 0,
       note: problems.map(({ file, line, message, hint }) => `${file}:${line}: ${message}; ${hint}`).join('\n')
     }

@@ -7,7 +7,8 @@ import {
   type Publications
 } from '@svc/contracts'
 import { defined, errorMessage, isSvcError, type Logger } from '@svc/plugin-sdk'
-import type { NewsItem } from '../items/item.ts'
+import { newsErrors } from '../errors.ts'
+import type { ItemProblem, NewsItem } from '../items/item.ts'
 import type { Settings } from '../settings.ts'
 import { contentOf, postOf, requestedChannels } from './compose.ts'
 import { type Decision, decide } from './decide.ts'
@@ -69,9 +70,47 @@ export class Publisher {
     this.#options = options
   }
 
-  /** Stores the publication of an item, so that people can approve it. */
-  prepare(item: NewsItem): Promise<PublicationManifest> {
-    return this.#options.publications.prepare(contentOf(item, this.#options.settings()))
+  /**
+   * Stores the publication of an item, so that people can approve it. Throws `NEWS_ID_DUPLICATE` if another kind of
+   * publication has the id, and `NEWS_ITEM_INVALID` if its content is refused.
+   */
+  async prepare(item: NewsItem): Promise<PublicationManifest> {
+    const { publications, settings } = this.#options
+    const existing = await publications.find(item.id)
+    if (existing !== null && existing.content_type !== 'news_item') {
+      const message = `${item.file}: id: "${item.id}" is the id of a publication of the kind ${existing.content_type}`
+      throw newsErrors.create('NEWS_ID_DUPLICATE', message, {
+        hint: 'give the item another id',
+        at: { file: item.file }
+      })
+    }
+    try {
+      return await publications.prepare(contentOf(item, settings()))
+    } catch (error) {
+      if (!isSvcError(error, 'PUB_CONTENT_INVALID')) throw error
+      throw newsErrors.create('NEWS_ITEM_INVALID', `${item.file}: ${error.message}`, {
+        hint: error.hint ?? 'correct the item',
+        at: { file: item.file },
+        cause: error
+      })
+    }
+  }
+
+  /** Stores the publications of all items that are no drafts. Returns what is wrong with the others. */
+  async prepareAll(items: readonly NewsItem[]): Promise<readonly ItemProblem[]> {
+    const problems: ItemProblem[] = []
+    for (const item of items) {
+      if (item.draft) continue
+      try {
+        await this.prepare(item)
+      } catch (error) {
+        if (!isSvcError(error)) throw error
+        const { code, message, hint = 'correct the item' } = error
+        if (code !== 'NEWS_ID_DUPLICATE' && code !== 'NEWS_ITEM_INVALID') throw error
+        problems.push({ code, file: item.file, line: 1, message, hint })
+      }
+    }
+    return problems
   }
 
   async publish(item: NewsItem, options: PublishOptions): Promise<PublishResult> {
