@@ -75,6 +75,7 @@ t.test('a formula is refused, or it is closed and contains known commands only',
     { numRuns: 500 }
   )
   t.equal(texMath('x_i^2 + \\alpha'), 'x_{i}^{2} + \\alpha ')
+  t.equal(texMath('x₁₂² ≤ ∞'), 'x_{12}^{2} {\\leq} {\\infty}')
   for (const wrong of [
     '\\input{a}',
     'a^b^c',
@@ -101,6 +102,7 @@ t.test('characters become commands, or are reported', async t => {
     "Erd\\H{o}s \\& \\L{}\\'{o}d\\'{z} \\textendash{} \\textquotedblleft{}x\\textquotedblright{}"
   )
   t.equal(texText('−∑α²½ﬁ').tex, '\\ensuremath{-}\\ensuremath{\\sum}\\ensuremath{\\alpha}\\textsuperscript{2}1/2fi')
+  t.equal(texText('Țară').tex, '\\textcommabelow{T}ar\\u{a}')
   t.same(texText('漢 ok 漢').unsupported, ['漢'])
   const { handoff } = await createBundle(arxivWork({ body_markdown: '漢 and 🎉' }), project(t))
   t.match(handoff.findings, [

@@ -96,7 +96,12 @@ class MathParser {
   #depth = 0
 
   constructor(source: string) {
-    this.#source = source.replace(/\s+/gu, ' ').trim()
+    // Raised and lowered digits are scripts.
+    this.#source = source
+      .replace(/[⁰¹²³⁴-⁹ⁿ]+/gu, found => `^{${found.normalize('NFKD')}}`)
+      .replace(/[₀-₉]+/gu, found => `_{${found.normalize('NFKD')}}`)
+      .replace(/\s+/gu, ' ')
+      .trim()
   }
 
   parse(): string | null {
