@@ -77,11 +77,14 @@ test('an item does not replace another kind of publication, and a refused one do
     ...{ abstract_text: null, body_markdown: 'Text', citations_json: null, metadata_json: null }
   })
   news.write({ id: 'study' })
-  news.write({ id: 'wide', body: 'a'.repeat(300_000), more: `summary: ${'b'.repeat(3_999)}` })
+  news.write({ id: 'deep', more: `worthiness: ${'{ a: '.repeat(40)}1${' }'.repeat(40)}` })
   news.write({ id: 'fine' })
   const { ok, problems } = await news.kernel.call(newsScan, {})
   t.notOk(ok)
-  t.match(new Map(problems.map(each => [each.file, each.code])), new Map([['docs/news/study.md', 'NEWS_ID_DUPLICATE']]))
+  t.same(problems.map(({ file, code }) => `${code} ${file}`).sort(), [
+    'NEWS_ID_DUPLICATE docs/news/study.md',
+    'NEWS_ITEM_INVALID docs/news/deep.md'
+  ])
   t.match(await news.publications.get('study'), { content_type: 'article', body_markdown: 'Text' })
   t.ok(await news.publications.find('fine'))
   await t.rejects(news.publish('study'), { code: 'NEWS_ID_DUPLICATE', hint: 'give the item another id' })
