@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ChannelRun, type FailureMatch, postWith, requestFixture } from './channel-run.ts'
+import { ChannelRun, type FailureMatch, openChannels, postWith, requestFixture } from './channel-run.ts'
 import { openReddit } from './reddit-server.ts'
 import type { ServiceAnswer } from './service-server.ts'
 
@@ -145,4 +145,20 @@ t.test('reddit previews what it sends: titles of 300, derived texts of the setti
   t.ok([...(text?.text.replace(/\\/g, '') ?? '')].length <= 700)
   const own = postWith({ subreddit: 'x1', text: 'Own *text*' })
   t.match(await reddit.preview(own), [{}, { text: 'Own *text*', limit: 40_000 }])
+})
+
+t.test('reddit derives texts up to the setting, which template profiles change', async t => {
+  const { channel } = await openChannels(t, { settings: { reddit_selfpost_summary_max: 200 } })
+  const lengthWith = async (capFactor: number) => {
+    const adjust = { marginChars: 0, capFactor }
+    const [, text] = await channel('reddit').preview(
+      postWith({ subreddit: 'x1' }, { summary: 'word '.repeat(99), adjust })
+    )
+    return text?.length ?? 0
+  }
+  const lengths = await Promise.all([0.88, 1, 1.14].map(lengthWith))
+  t.ok(
+    lengths.every((length, n) => length <= [176, 200, 228][n]! && length > [160, 185, 210][n]!),
+    String(lengths)
+  )
 })

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ChannelRun, type FailureMatch, openChannels, postWith, requestFixture } from './channel-run.ts'
@@ -240,6 +240,31 @@ t.test('youtube treats a checkpoint that it cannot decrypt as an upload that has
     t.match(await run.attempt(youtube, POST), { externalId: 'video-1' })
     t.equal(videos.length, 1)
   }
+})
+
+t.test('youtube takes the category from the item, else from the setting', async t => {
+  const { service, root } = await openProject(t)
+  const { kernel, channel } = await openChannels(t, {
+    settings: {
+      ...CREDENTIALS,
+      youtube_login_base: service.url,
+      youtube_api_base: service.url,
+      video_default_category_id: 27
+    }
+  })
+  mkdirSync(join(kernel.root, 'media'))
+  copyFileSync(join(root, 'media/demo.mp4'), join(kernel.root, 'media/demo.mp4'))
+  for (const more of [{}, { category_id: 22, privacy: 'unlisted', notify_subscribers: true }]) {
+    const post = postWith({ video: 'media/demo.mp4', sha3_256: SHA3, ...more })
+    await new ChannelRun().attempt(channel('youtube'), post)
+  }
+  const [first, second] = service.requests('POST', UPLOAD)
+  t.match(first?.json(), { snippet: { categoryId: '27' }, status: { privacyStatus: 'private' } })
+  t.match(second?.json(), { snippet: { categoryId: '22' }, status: { privacyStatus: 'unlisted' } })
+  t.same(
+    [first, second].map(each => each?.query.get('notifySubscribers')),
+    ['false', 'true']
+  )
 })
 
 t.test('youtube previews titles of 100 characters and descriptions of 5,000 bytes without angle brackets', async t => {
