@@ -52,7 +52,7 @@ t.test('arbitrary texts are split or refused with a typed error', async t => {
         }
       }
     ),
-    { numRuns: 500 }
+    { numRuns: 200 }
   )
   t.pass()
 })

@@ -1,3 +1,4 @@
+import { manifestDigest } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
 import { isDual, type Records, TRANSITIONS } from '#root'
@@ -16,6 +17,9 @@ interface Model {
 interface Real {
   readonly records: Records
 }
+
+const ANN = { name: 'ann', role: 'human' } as const
+const BOB = { name: 'bob', role: 'human' } as const
 
 const TITLES = ['A', 'B', 'C']
 const PEOPLE = ['ann', 'bob', 'carol', 'agent:x', 'agent:y']
@@ -217,4 +221,20 @@ t.test('one person who approves many times at once is one approver', async t => 
   t.equal(results.filter(({ isNew }) => isNew).length, 1)
   t.equal((await records.approvals('study-1', digest)).length, 1)
   t.equal((await records.get('study-1')).state, 'draft')
+})
+
+t.test('a publication is a draft until two people approved its digest', async t => {
+  const { records } = await open(t)
+  const manifest = await records.prepare(content())
+  t.match(manifest, { version: 1, state: 'draft', content_sha3_256: manifestDigest(content()) })
+  const { content_sha3_256: digest } = manifest
+  t.match(await records.approve('study-1', digest, ANN), { complete: false, isNew: true })
+  t.match(await records.approve('study-1', digest, ANN), { complete: false, isNew: false })
+  t.equal((await records.get('study-1')).state, 'draft')
+  t.match(await records.approve('study-1', digest, BOB), { complete: true })
+  t.equal((await records.get('study-1')).state, 'approved')
+  t.match(
+    (await records.history.events('study-1', 10)).map(({ status }) => status),
+    ['approved', 'approval', 'approval', 'draft']
+  )
 })

@@ -1,6 +1,11 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import dashboard from '@svc/plugin-dashboard'
+import database from '@svc/plugin-database'
+import type { Plugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
+import plugin from '#plugin'
 import { content, open } from './kit.ts'
 
 const MANUSCRIPT = `---
@@ -95,4 +100,18 @@ t.test('the images of a text are part of what is approved', async t => {
     await t.rejects(prepare(target), { code: 'PUB_FILE_INVALID', message: /docs\/study.md:\d+: image/ }, target)
   symlinkSync(join(t.testdir({ 'x.png': 'x' }), 'x.png'), join(kernel.root, 'docs', 'link.png'))
   await t.rejects(prepare('link.png'), { code: 'PUB_FILE_INVALID', message: /outside of the project/ })
+})
+
+t.test('the console accepts the pages, their operations and their fields', async t => {
+  const kernel = await testKernel([database, dashboard, plugin] as Plugin[], {
+    settings: { database: { path: 'store.db' } }
+  })
+  t.teardown(() => kernel.close())
+  const { pages, broken } = (await kernel.callById('dashboard.pages', {})) as {
+    pages: { path: string }[]
+    broken: unknown[]
+  }
+  t.strictSame(broken, [])
+  t.ok(pages.some(({ path }) => path === 'publication/publications'))
+  t.ok(pages.some(({ path }) => path === 'publication/publications/:publication_id'))
 })
