@@ -15,7 +15,7 @@ const COMMANDS = new Set(
     'documentclass pdfoutput usepackage emergencystretch title author and date begin end maketitle small item par noindent',
     'section subsection subsubsection paragraph subparagraph emph textbf texttt textsuperscript textsubscript href cite',
     'bibitem ensuremath setcounter hline includegraphics centering caption linewidth textheight rule ttfamily raggedright',
-    'newline mbox text mathbb mathrm frac dfrac sqrt left right boxtimes square'
+    'newline mbox footnote text mathbb mathrm frac dfrac sqrt left right boxtimes square'
   ].flatMap(line => line.split(' '))
 )
 
@@ -123,6 +123,7 @@ t.test('what the body refers to is checked', async t => {
   t.same(await codes('![a](../../../etc/passwd.png)'), ['arxiv_path_outside'])
   t.same(await codes('![a](none.png)'), ['arxiv_image_missing'])
   t.same(await codes('<b>x</b>'), ['arxiv_html_ignored'])
+  t.same(await codes('[^1]: Alone.'), ['arxiv_footnote_unused'])
   t.same(await codes('Text [@gray1981] ![a](figures/plot.png)'), [])
 })
 

@@ -9,8 +9,11 @@ export const PNG = Buffer.from(
 
 const BODY = String.raw`# Exactly-once submission of research
 
-A queue submits *once* [@gray1981], even with **cut** connections [@lamport1978, p. 3; @web].
+A queue submits *once* [@gray1981], even with **cut** connections[^cut] [@lamport1978, p. 3; @web].
 It costs 5 % & 3 $ a day, see ${'`'}a_b --c "d" \end{verbatim}${'`'} and ~~not~~ [the site](https://example.org/a_b?x=1&y=%20#top).
+
+[^cut]: Both before and after the *effect*,
+    as [@lamport1978] says.
 
 ## Model
 
@@ -18,7 +21,7 @@ The rate is $\lambda_{i}^2 = \frac{\alpha}{\sqrt[3]{x}} \leq 1$ for $x ∈ ℝ$;
 
 $$\left( \sum_{k=1}^{n} \mathbb{E}[X_k] \right) = \begin{cases} 1 & \text{if } x > 0 \\ 0 & \text{otherwise} \end{cases}$$
 
-### Lists
+### Lists[^cut]
 
 - first – “quoted” … naïve Erdős, Łódź, Škoda, straße, Ångström
   - second

@@ -10,6 +10,7 @@ export const ARXIV_BUNDLE_CODES = [
   'arxiv_figure_large',
   'arxiv_file_name',
   'arxiv_file_type',
+  'arxiv_footnote_unused',
   'arxiv_hidden_file',
   'arxiv_html_ignored',
   'arxiv_image_changed',

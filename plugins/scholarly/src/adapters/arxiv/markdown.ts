@@ -13,13 +13,26 @@ export interface CiteToken extends Tokens.Generic {
   readonly items: readonly { readonly key: string; readonly suffix: string }[]
 }
 
+/** Reference to a footnote, such as `[^1]`. */
+export interface FootnoteToken extends Tokens.Generic {
+  readonly type: 'footnote'
+  readonly id: string
+}
+
+/** Text of a footnote, such as `[^1]: See there.` */
+export interface FootnoteTextToken extends Tokens.Generic {
+  readonly type: 'footnoteText'
+  readonly id: string
+  readonly tokens: Token[]
+}
+
 const KEY = String.raw`[A-Za-z0-9_][\w:.#$%&+?<>~/-]{0,200}`
 const CITE = new RegExp(
   String.raw`^\[\s{0,3}(@${KEY}[^\[\]@;\n]{0,200}(?:;\s{0,3}@${KEY}[^\[\]@;\n]{0,200}){0,50})\](?![(\[])`
 )
 const CITE_ITEM = new RegExp(`^@(${KEY})(.*)$`, 's')
 
-/** Markdown of GitHub with formulas between dollar signs, by the rules of Pandoc, and citations. */
+/** Markdown of GitHub, with footnotes, and by the rules of Pandoc formulas between dollar signs, and citations. */
 const MARKDOWN = new Marked({
   gfm: true,
   extensions: [
@@ -41,6 +54,32 @@ const MARKDOWN = new Marked({
         if (display !== null) return { type: 'math', raw: display[0], text: display[1] ?? '', display: true }
         const found = /^\$((?!\s)(?:[^$\\]|\\[^\n]){1,5000}?)(?<!\s)\$(?!\d)/.exec(source)
         return found === null ? undefined : { type: 'math', raw: found[0], text: found[1] ?? '', display: false }
+      }
+    },
+    {
+      name: 'footnoteText',
+      level: 'block',
+      start: source => {
+        const at = index(source, '\n[^')
+        return at === undefined ? undefined : at + 1
+      },
+      tokenizer(source) {
+        const found = /^\[\^([\w-]{1,60})\]:[ \t]*([^\n]{1,10000}(?:\n {2,4}[^\s][^\n]{0,5000}){0,50})(?:\n+|$)/.exec(
+          source
+        )
+        if (found === null) return undefined
+        const tokens: Token[] = []
+        this.lexer.inline(found[2] ?? '', tokens)
+        return { type: 'footnoteText', raw: found[0], id: found[1], tokens }
+      }
+    },
+    {
+      name: 'footnote',
+      level: 'inline',
+      start: source => index(source, '[^'),
+      tokenizer(source) {
+        const found = /^\[\^([\w-]{1,60})\](?!:)/.exec(source)
+        return found === null ? undefined : { type: 'footnote', raw: found[0], id: found[1] }
       }
     },
     {

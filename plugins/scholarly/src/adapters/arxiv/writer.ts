@@ -4,7 +4,13 @@ import { texAddress } from './address.ts'
 import { bibliographyKeys } from './bibliography.ts'
 import { texText } from './characters.ts'
 import type { Findings } from './findings.ts'
-import { type CiteToken, decodeEntities, type MathToken } from './markdown.ts'
+import {
+  type CiteToken,
+  decodeEntities,
+  type FootnoteTextToken,
+  type FootnoteToken,
+  type MathToken
+} from './markdown.ts'
 import { texMath } from './math.ts'
 
 /** LaTeX allows four levels of each kind of list. */
@@ -24,6 +30,10 @@ export class TexWriter {
   readonly figures: Figure[] = []
   readonly #findings: Findings
   readonly #keys: ReadonlyMap<string, string>
+  readonly #notes = new Map<string, readonly Token[]>()
+  readonly #usedNotes = new Set<string>()
+  /** Above zero where LaTeX cannot set a footnote: in headings, tables and other footnotes. */
+  #noFootnotes = 0
 
   constructor({ citations }: Pick<Work, 'citations'>, findings: Findings) {
     this.#findings = findings
@@ -61,7 +71,15 @@ export class TexWriter {
     const isTitle = heading?.type === 'heading' && collapse((heading as Tokens.Heading).text) === collapse(title)
     const rest = isTitle ? tokens.slice(first + 1) : tokens
     const depths = rest.flatMap(token => (token.type === 'heading' ? [(token as Tokens.Heading).depth] : []))
-    return this.#blocks(rest, { top: Math.min(...depths, 6), itemize: 0, enumerate: 0 })
+    for (const token of rest) {
+      const { type, id, tokens: note } = token as FootnoteTextToken
+      if (type === 'footnoteText' && !this.#notes.has(id)) this.#notes.set(id, note)
+    }
+    const tex = this.#blocks(rest, { top: Math.min(...depths, 6), itemize: 0, enumerate: 0 })
+    for (const id of this.#notes.keys())
+      if (!this.#usedNotes.has(id))
+        this.#findings.add('arxiv_footnote_unused', 'warning', `The footnote ${id} is never referred to, and left out.`)
+    return tex
   }
 
   #blocks(tokens: readonly Token[], level: Level): string {
@@ -76,7 +94,7 @@ export class TexWriter {
       case 'heading': {
         const { depth, tokens = [] } = token as Tokens.Heading
         const name = SECTIONS[Math.min(depth - level.top, SECTIONS.length - 1)]
-        return `\\${name}{${this.#inline(tokens)}}`
+        return `\\${name}{${this.#withoutFootnotes(() => this.#inline(tokens))}}`
       }
       case 'paragraph':
         return this.#paragraph((token as Tokens.Paragraph).tokens ?? [])
@@ -91,7 +109,7 @@ export class TexWriter {
       case 'list':
         return this.#list(token as Tokens.List, level)
       case 'table':
-        return this.#table(token as Tokens.Table)
+        return this.#withoutFootnotes(() => this.#table(token as Tokens.Table))
       case 'hr':
         return '\\par\\noindent\\rule{\\linewidth}{0.4pt}\\par{}'
       case 'math':
@@ -100,6 +118,7 @@ export class TexWriter {
         return this.#html(token.raw)
       case 'space':
       case 'def':
+      case 'footnoteText':
         return ''
       default:
         return this.#inline([token])
@@ -209,6 +228,8 @@ export class TexWriter {
         return this.#math(token as MathToken)
       case 'cite':
         return this.#cite(token as CiteToken)
+      case 'footnote':
+        return this.#footnote(token as FootnoteToken)
       case 'html':
         return this.#html(token.raw)
       case 'checkbox':
@@ -246,6 +267,25 @@ export class TexWriter {
     return items
       .map(({ suffix }, index) => `\\cite${suffix === '' ? '' : `[{${this.text(suffix)}}]`}{${known[index]}}`)
       .join(', ')
+  }
+
+  #footnote({ id, raw }: FootnoteToken): string {
+    const tokens = this.#notes.get(id)
+    // A footnote in a footnote could contain itself.
+    if (tokens === undefined || this.#noFootnotes > 1) return this.text(raw)
+    this.#usedNotes.add(id)
+    const isAllowed = this.#noFootnotes === 0
+    this.#noFootnotes += 2
+    const note = this.#inline(tokens)
+    this.#noFootnotes -= 2
+    return isAllowed ? `\\footnote{${note}}` : ` (${note})`
+  }
+
+  #withoutFootnotes(write: () => string): string {
+    this.#noFootnotes++
+    const tex = write()
+    this.#noFootnotes--
+    return tex
   }
 
   /** Comments are left out; other HTML has no meaning in LaTeX, and appears as text. */
