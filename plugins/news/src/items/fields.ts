@@ -1,6 +1,9 @@
 import { closest } from '@svc/plugin-sdk'
 import type { ItemProblem } from './item.ts'
 
+/** Problems of a file that are reported. */
+const MAX_PROBLEMS = 20
+
 /**
  * Reads fields of front matter and collects what is wrong with them, each with its line. Methods return a default if a
  * field is absent or wrong.
@@ -28,6 +31,7 @@ export class Fields {
   }
 
   problem(key: string, message: string, hint: string): void {
+    if (this.#problems.length >= MAX_PROBLEMS) return
     const path = key === '' ? this.#path : [...this.#path, key]
     const subject = path.length === 0 ? '' : `${path.join('.')}: `
     this.#problems.push({
@@ -112,6 +116,7 @@ export class Fields {
   refuseOthers(more: readonly string[] = []): void {
     for (const key of this.keys()) {
       if (this.#known.has(key)) continue
+      if (this.#problems.length >= MAX_PROBLEMS) return
       this.problem(key, 'is unknown', suggestion(key, [...this.#known, ...more]))
     }
   }

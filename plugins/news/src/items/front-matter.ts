@@ -1,6 +1,8 @@
-import { isMap, isScalar, LineCounter, type Node, type Pair, parseDocument, type YAMLMap } from 'yaml'
+import { isMap, isScalar, Lexer, LineCounter, type Node, type Pair, Parser, parseDocument, type YAMLMap } from 'yaml'
 
 const MAX_FRONT_MATTER_BYTES = 64 * 1024
+const MAX_DEPTH = 64
+const MAX_TOKENS = 10_000
 
 /** Place of a value in a file, for messages. */
 export interface FrontMatter {
@@ -66,13 +68,33 @@ export function readFrontMatter(text: string): FrontMatter {
 }
 
 function parse(yaml: string, lines: LineCounter): ReturnType<typeof parseDocument> {
-  try {
-    return parseDocument(yaml, { lineCounter: lines, schema: 'core', strict: true, uniqueKeys: true, merge: false })
-  } catch (error) {
-    // The parser recurses once for each level.
-    if (!(error instanceof RangeError)) throw error
-    throw new FrontMatterError('the front matter is nested too deeply', 2, 'remove nested brackets')
+  const excess = excessOf(yaml)
+  if (excess !== null) {
+    throw new FrontMatterError(`the front matter has more than ${excess}`, 2, 'remove what svc does not read')
   }
+  return parseDocument(yaml, {
+    lineCounter: lines,
+    schema: 'core',
+    strict: true,
+    uniqueKeys: true,
+    merge: false,
+    prettyErrors: false
+  })
+}
+
+/**
+ * Returns which limit a text exceeds, or null. Reads tokens without building a tree: the parser of documents recurses once
+ * for each level, compiles patterns as long as the indentation, and compares each key with all others.
+ */
+function excessOf(yaml: string): string | null {
+  const parser = new Parser()
+  let tokens = 0
+  for (const token of new Lexer().lex(yaml)) {
+    Array.from(parser.next(token))
+    if (parser.stack.length > MAX_DEPTH) return `${MAX_DEPTH} nested levels`
+    if (++tokens > MAX_TOKENS) return `${MAX_TOKENS} words and marks`
+  }
+  return null
 }
 
 /** Returns the YAML text, whose first line is line 2 of the file, and the body. */
