@@ -9,6 +9,8 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 const FIRST_DELAY_MS = 350
 const MAX_DELAY_MS = 8_000
 const SILENCE_MS = 30_000
+/** Time for the body of an answer, so that a server that sends a byte at a time does not hold the request. */
+const MAX_ANSWER_MS = 120_000
 /** A longer `Retry-After` is left to the queue. */
 const MAX_WAIT_MS = 8_000
 
@@ -71,6 +73,8 @@ export interface RemoteClientOptions {
   readonly attempts?: number
   /** Milliseconds without data after which a request fails; default 30,000. */
   readonly silenceMs?: number
+  /** Milliseconds for the body of an answer; default 120,000. */
+  readonly answerMs?: number
   /** First delay between attempts in milliseconds, which doubles up to 8 seconds; default 350. */
   readonly firstDelayMs?: number
   /** Called before each attempt. If it throws, nothing is sent. */
@@ -117,19 +121,21 @@ export class RemoteClient {
   }
 
   async #once(request: RemoteRequest, url: URL): Promise<RemoteAnswer> {
-    const { service, signal, silenceMs = SILENCE_MS, record } = this.#options
+    const { service, signal, silenceMs = SILENCE_MS, answerMs = MAX_ANSWER_MS, record } = this.#options
     const { method, headers, body, accept = [], onSent } = request
     const at = Date.now()
     const recordedUrl = `${url.origin}${request.recordedPath ?? url.pathname}`
     const hash = createHash('sha3-256').update(`${method} ${recordedUrl}\n`)
     const watchdog = new AbortController()
     let timer: NodeJS.Timeout | undefined
+    let answerTimer: NodeJS.Timeout | undefined
     let isOver = false
+    const expire = (problem: string): void => watchdog.abort(new DOMException(problem, 'TimeoutError'))
     const feed = (): void => {
       clearTimeout(timer)
       // A body may be read on after its request failed.
       if (isOver) return
-      timer = setTimeout(() => watchdog.abort(new DOMException('no data', 'TimeoutError')), silenceMs)
+      timer = setTimeout(expire, silenceMs, `no data for ${silenceMs} ms`)
     }
     const abort = (): void => watchdog.abort(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
@@ -158,6 +164,7 @@ export class RemoteClient {
         signal: watchdog.signal,
         ...(sent === undefined ? {} : { body: sent as unknown as string, duplex: 'half' })
       })
+      answerTimer = setTimeout(expire, answerMs, `the answer took longer than ${answerMs} ms`)
       const text = await textOf(response, service, feed)
       const failure = failureOf(service, response, accept)
       report(response.status, text, failure?.failureClass ?? null)
@@ -170,12 +177,13 @@ export class RemoteClient {
         throw failure
       }
       signal.throwIfAborted()
-      const problem = networkFailure(service, error, silenceMs)
+      const problem = networkFailure(service, error)
       report(null, null, problem.failureClass)
       throw problem
     } finally {
       isOver = true
       clearTimeout(timer)
+      clearTimeout(answerTimer)
       signal.removeEventListener('abort', abort)
     }
   }
@@ -288,7 +296,7 @@ function failureOf(service: string, { status, headers }: Response, accept: reado
   return failed('fatal', `the server refused the request with ${status}`)
 }
 
-function networkFailure(service: string, error: unknown, silenceMs: number): RemoteFailure {
+function networkFailure(service: string, error: unknown): RemoteFailure {
   const { name, cause } = error as { name?: string; cause?: NodeJS.ErrnoException }
   if (cause?.message === 'unexpected redirect')
     return new RemoteFailure(`${service}: the server answered with a redirect; check the base address`, {
@@ -297,7 +305,7 @@ function networkFailure(service: string, error: unknown, silenceMs: number): Rem
     })
   const reason =
     name === 'TimeoutError'
-      ? `no data for ${silenceMs} ms`
+      ? errorMessage(error)
       : (cause?.code ?? (cause === undefined ? errorMessage(error) : errorMessage(cause)))
   // Nothing was sent if the connection was never made.
   const isUnsent = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(cause?.code ?? '')
