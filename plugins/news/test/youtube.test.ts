@@ -242,6 +242,15 @@ t.test('youtube treats a checkpoint that it cannot decrypt as an upload that has
   }
 })
 
+t.test('youtube sends smaller chunks after a failure', async t => {
+  const { service, videos, youtube } = await openProject(t, LARGE)
+  service.fail('PUT', UPLOAD, 'cut-before', undefined, 'cut-before')
+  await new ChannelRun().attempt(youtube, LARGE_POST)
+  t.equal(videos[0]?.sha256, LARGE_SHA256)
+  const sizes = service.requests('PUT', UPLOAD).map(({ bytes }) => bytes.length)
+  t.same(sizes, [CHUNK, 0, CHUNK / 2, 0, CHUNK / 4, CHUNK / 4, CHUNK / 4, CHUNK / 4, 1_000])
+})
+
 t.test('youtube takes the category from the item, else from the setting', async t => {
   const { service, root } = await openProject(t)
   const { kernel, channel } = await openChannels(t, {

@@ -4,8 +4,9 @@ import { isRemoteFailure, type RemoteAnswer, RemoteFailure, type RemoteRequest }
 import { answerIncomplete, codeOf, fieldAt, listAt, textAt } from './answer.ts'
 import type { VideoFile } from './youtube-video.ts'
 
-/** Bytes of one request. YouTube requires multiples of 256 KiB. */
-const CHUNK_BYTES = 8 * 1_048_576
+/** Bytes of one request, halved after each failure for slow connections. YouTube requires multiples of 256 KiB. */
+const MAX_CHUNK_BYTES = 8 * 1_048_576
+const MIN_CHUNK_BYTES = 256 * 1_024
 /** Requests without progress after which an upload fails. */
 const MAX_STALLS = 4
 /** Delay after the first request without progress; doubles for each further one. */
@@ -42,6 +43,8 @@ export async function uploadVideo(options: UploadOptions): Promise<UploadResult>
   const chunks = new Chunks(video, signal)
   let { mayBeComplete } = options
   let at: number | null = options.resumed ? null : 0
+  let chunkBytes = MAX_CHUNK_BYTES
+  let known = 0 // Most bytes that the server has reported.
   for (let stalls = 0; stalls < MAX_STALLS; ) {
     signal.throwIfAborted()
     try {
@@ -49,7 +52,7 @@ export async function uploadVideo(options: UploadOptions): Promise<UploadResult>
       if (at === null) {
         answer = await put(send, session, Buffer.alloc(0), `bytes */${video.bytes}`)
       } else {
-        const chunk = await chunks.next(at)
+        const chunk = await chunks.next(at, chunkBytes)
         const end = at + chunk.length
         const completes = end === video.bytes
         if (completes) await onProgress(at, true)
@@ -65,13 +68,16 @@ export async function uploadVideo(options: UploadOptions): Promise<UploadResult>
       if (answer.status !== 308) return { id: videoIdOf(answer) }
       mayBeComplete = false
       const received = receivedOf(answer, video.bytes)
-      stalls = received > (at ?? 0) ? 0 : stalls + 1
+      if (received > known) stalls = 0
+      else if (at !== null) stalls++
+      known = Math.max(known, received)
       at = received
       await onProgress(received, false)
     } catch (error) {
       stalls++
       if (!isRemoteFailure(error) || error.failureClass !== 'transient' || stalls >= MAX_STALLS) throw error
       at = null
+      chunkBytes = Math.max(MIN_CHUNK_BYTES, chunkBytes / 2)
     }
     if (stalls > 0) await delay(STALL_DELAY_MS * 2 ** (stalls - 1), undefined, { signal })
   }
@@ -91,10 +97,10 @@ class Chunks {
   }
 
   /** Throws the code `video_changed` instead of returning the last chunk of a file that has changed. */
-  async next(start: number): Promise<Buffer> {
+  async next(start: number, length: number): Promise<Buffer> {
     const { bytes } = this.#video
     if (this.#hash === null || this.#hashed !== start) this.#hash = await this.#video.hashOf(start, this.#signal)
-    const chunk = await this.#video.read(start, Math.min(CHUNK_BYTES, bytes - start))
+    const chunk = await this.#video.read(start, Math.min(length, bytes - start))
     this.#hash.update(chunk)
     this.#hashed = start + chunk.length
     if (this.#hashed === bytes) this.#video.check(this.#hash)
