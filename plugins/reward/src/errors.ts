@@ -7,6 +7,10 @@ export const rewardErrors = errorTable({
   RWD_ITEM_UNKNOWN: { message: 'The shop has no item with this name.', status: 404 },
   RWD_CRYSTALS_MISSING: { message: 'The user has fewer crystals than the item costs.', status: 409 },
   RWD_COLLEGIUM_JOINED: { message: 'The user is already a member of a collegium.', status: 409 },
+  RWD_BATTLE_FILE: {
+    message: 'The file of a submitted program cannot be read, is empty, or is too long.',
+    status: 400
+  },
   RWD_BATTLE_UNKNOWN: { message: 'The user has no open battle with this id.', status: 404 },
   RWD_BATTLE_ENERGY: { message: 'The user has too little energy for a battle.', status: 409 },
   RWD_BATTLE_NO_COMPILER: { message: 'Battles need the compiler, which judges the submitted program.', status: 503 },

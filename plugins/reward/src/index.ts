@@ -12,4 +12,5 @@ export { notificationAck, notificationsAckAll, notificationsList } from './opera
 export { achievementsOperation, progressSnapshot } from './operations/progress.ts'
 export { questList } from './operations/quests.ts'
 export { shopBuy, shopCatalog } from './operations/shop.ts'
+export { submitHandler } from './operations/submit-command.ts'
 export { valuesOperation, valuesReset, valuesSet } from './operations/values.ts'

@@ -4,6 +4,7 @@ import { contributeConsole } from './console.ts'
 import { type Dependencies, REWARD_TOPIC } from './dependencies.ts'
 import { switchedOffBy } from './gate.ts'
 import { implementOperations, operations } from './operations/implement.ts'
+import { submitCommand, submitHandler } from './operations/submit-command.ts'
 import { Engine } from './pipeline/engine.ts'
 import { EventSpool } from './pipeline/event-spool.ts'
 import type { SessionCounts } from './pipeline/occurrences.ts'
@@ -29,6 +30,7 @@ export default definePlugin({
   optional: { admin: kernelAdmin },
   taps: [rewardEvents],
   operations,
+  commands: [submitCommand],
   async activate(ctx, { kernel, database, admin }) {
     const session = await ctx.keep(
       'session 1',
@@ -67,6 +69,7 @@ export default definePlugin({
       now: Date.now,
       check: programCheck((id, input, signal) => ctx.callById(id, input, { signal }))
     } satisfies Dependencies)
+    ctx.command(submitCommand.command, submitHandler(ctx))
     contributeConsole(ctx)
     ctx.onDrain('queued events', () => engine.close())
     // Without a tap, an emitter does not even create its event.

@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, t as schema } from '@svc/plugin-sdk'
 import t from 'tap'
@@ -19,6 +20,7 @@ import {
   progressSnapshot,
   shopBuy,
   shopCatalog,
+  submitHandler,
   valuesOperation,
   valuesReset,
   valuesSet
@@ -200,6 +202,32 @@ t.test('a battle costs energy, is judged by the compiler, and is won once', asyn
   const alone = await openReward(t)
   const { battle_id, code } = await alone.call(battleStart, {})
   await t.rejects(alone.call(battleSubmit, { battle_id, code }), { code: 'RWD_BATTLE_NO_COMPILER' })
+})
+
+t.test('the command submits a file, and its exit code says whether the program is repaired', async t => {
+  const kernel = await openReward(t, {}, [compiler])
+  const { battle_id, code } = await kernel.call(battleStart, {})
+  const folder = t.testdir({
+    'fixed.vox': `${code}// fixed`,
+    'same.vox': code,
+    'empty.vox': '',
+    'long.vox': 'x'.repeat(20_001)
+  })
+  const run = submitHandler({
+    projectRoot: folder,
+    call: (operation: never, input: never) => kernel.call(operation, input)
+  } as never)
+  const submit = async (file: string, json = false) => {
+    const stdout = new PassThrough()
+    const exit = await run({ battle_id, file }, { stdout, json, signal: new AbortController().signal } as never)
+    return { exit, text: String(stdout.read()) }
+  }
+  for (const file of ['none.vox', 'empty.vox', 'long.vox'])
+    await t.rejects(submit(file), { code: 'RWD_BATTLE_FILE', at: { file } })
+  t.same(await submit('same.vox'), { exit: 1, text: 'error: still wrong\n' })
+  const { exit, text } = await submit('fixed.vox', true)
+  t.equal(exit, 0)
+  t.match(JSON.parse(text), { success: true, attempts: 2 })
 })
 
 t.test('a user joins one collegium', async t => {

@@ -11,6 +11,9 @@ import { gamifyTool } from './expose.ts'
 
 const { RWD_OFF, RWD_BATTLE_UNKNOWN, RWD_BATTLE_ENERGY, RWD_BATTLE_NO_COMPILER } = rewardErrors.specs
 
+/** Characters of a submitted program. */
+export const MAX_CODE_LENGTH = 20_000
+
 export const battleStart = defineOperation({
   id: 'reward.battle_start',
   summary: 'Get a program with an error to repair',
@@ -40,7 +43,7 @@ export const battleSubmit = defineOperation({
   summary: 'Submit the repaired program of a battle',
   input: t.object({
     battle_id: t.string({ minLength: 1, maxLength: 100, description: 'Id of the battle.' }),
-    code: t.string({ minLength: 1, maxLength: 20_000, description: 'Source of the whole program.' })
+    code: t.string({ minLength: 1, maxLength: MAX_CODE_LENGTH, description: 'Source of the whole program.' })
   }),
   output: t.object({
     success: t.boolean(),
@@ -53,12 +56,7 @@ export const battleSubmit = defineOperation({
   expose: {
     http: { method: 'POST', path: '/api/reward/battles/:battle_id/submit' },
     mcp: gamifyTool('battle_submit', 'The compiler judges it. To get a program: svc_gamify_battle_start.'),
-    rpc: true,
-    cli: {
-      command: 'reward battle submit',
-      args: ['battle_id', 'code'],
-      view: { success: 'success', fields: ['success', 'findings', 'xp_earned', 'crystals_earned', 'attempts'] }
-    }
+    rpc: true
   }
 })
 
@@ -106,7 +104,7 @@ function started(
   { bugType, description, code }: Pick<Bug, 'bugType' | 'description' | 'code'>,
   energy: number
 ) {
-  const next = `Repair it, and submit it: svc reward battle submit ${id} "$(cat FILE)"`
+  const next = `Repair it, and submit it: svc reward battle submit ${id} FILE`
   return { battle_id: id, bug_type: bugType, description, code, energy, text: `${description}\n\n${code}\n${next}\n` }
 }
 
