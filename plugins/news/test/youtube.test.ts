@@ -251,6 +251,18 @@ t.test('youtube sends smaller chunks after a failure', async t => {
   t.same(sizes, [CHUNK, 0, CHUNK / 2, 0, CHUNK / 4, CHUNK / 4, CHUNK / 4, CHUNK / 4, 1_000])
 })
 
+t.test('youtube waits for the answer of a server that has all bytes', async t => {
+  const { service, videos, youtube } = await openProject(t)
+  const all: ServiceAnswer = { status: 308, headers: { range: `bytes=0-${VIDEO.length - 1}` } }
+  service.fail('PUT', UPLOAD, 'cut-after', all, all)
+  t.match(await new ChannelRun().attempt(youtube, POST), { externalId: 'video-1' })
+  service.fail('PUT', UPLOAD, ...Array<ServiceAnswer>(8).fill(all))
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(youtube, POST), { code: 'upload_stalled', outcomeUnknown: true })
+  t.equal(run.checkpoint?.completing, true)
+  t.equal(videos.length, 1)
+})
+
 t.test('youtube takes the category from the item, else from the setting', async t => {
   const { service, root } = await openProject(t)
   const { kernel, channel } = await openChannels(t, {

@@ -66,13 +66,14 @@ export async function uploadVideo(options: UploadOptions): Promise<UploadResult>
         return { id: null, mayExist: mayBeComplete }
       }
       if (answer.status !== 308) return { id: videoIdOf(answer) }
-      mayBeComplete = false
       const received = receivedOf(answer, video.bytes)
+      // The server has everything, but no answer yet: only its state can be requested.
+      mayBeComplete = received === video.bytes
       if (received > known) stalls = 0
-      else if (at !== null) stalls++
+      else if (at !== null || mayBeComplete) stalls++
       known = Math.max(known, received)
-      at = received
-      await onProgress(received, false)
+      at = mayBeComplete ? null : received
+      await onProgress(received, mayBeComplete)
     } catch (error) {
       stalls++
       if (!isRemoteFailure(error) || error.failureClass !== 'transient' || stalls >= MAX_STALLS) throw error
