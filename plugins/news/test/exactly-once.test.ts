@@ -154,14 +154,14 @@ test('series of processes that end at random steps, with faults of the service, 
         return last?.outcome === 'Success' && board.posts.length === before + 1
       }
     ),
-    { numRuns: 8 }
+    { numRuns: 4 }
   )
 })
 
 test('a statement that fails at any step does not cause a second post', async t => {
   const here = await world(t, true)
   const { board } = here
-  for (let step = 0; step < 28; step++) {
+  for (let step = 0; step < 28; step += 3) {
     const id = await here.item()
     const before = board.posts.length
     await here.publish(id, step, true)
@@ -181,7 +181,7 @@ test('processes at the same time, some of which end, send a post once', async t 
       const last = await here.publish(id, Number.POSITIVE_INFINITY)
       return last?.outcome === 'Success' && board.posts.length === before + 1
     }),
-    { numRuns: 6 }
+    { numRuns: 4 }
   )
 })
 
@@ -219,7 +219,7 @@ test('without a way to look for a post, an interrupted one is never sent again b
   const here = await world(t, false)
   const { board, news } = here
   let undecided = 0
-  for (let step = 0; step < 22; step++) {
+  for (let step = 1; step < 22; step += 2) {
     const id = await here.item()
     const before = board.posts.length
     await here.publish(id, step)

@@ -6,8 +6,8 @@ import type { NewsChannel } from '@svc/contracts'
 /** HTTP service that adds a post for each request, whatever its key, and can be searched by key. */
 export class HttpBoard {
   readonly posts: string[] = []
-  /** Called before a post is added, before it is answered, and after that. */
-  at: (step: 'received' | 'added' | 'answered') => void = () => {}
+  /** Called after a post is added, and after it is answered. */
+  at: (step: 'added' | 'answered') => void = () => {}
   readonly #server = createServer((request, response) => {
     // A request of a killed process ends early.
     this.#answer(request, response).catch(() => response.destroy())
@@ -33,7 +33,6 @@ export class HttpBoard {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ id: index === -1 ? null : index }))
       return
     }
-    this.at('received')
     for await (const _ of request);
     this.posts.push(key)
     this.at('added')

@@ -108,13 +108,13 @@ test('any text gives an item or a problem with a line of the file', async () => 
         ? problems.length > 0 && problems.every(each => each.line >= 1 && each.line <= last && each.hint !== '')
         : problems.length === 0
     }),
-    { numRuns: 150 }
+    { numRuns: 80 }
   )
 })
 
 test('front matter that would take a parser long, or end the process, is a problem', async t => {
   for (const part of ['[', '{', 'a: {', '- ', '? ', '- - ', '"" ', 'a: b\n', '&a ', '#\n']) {
-    const { problems } = readItem(`---\n${part.repeat(60_000 / part.length)}\n---\nText`, 'a.md', CHANNELS)
+    const { problems } = readItem(`---\n${part.repeat(30_000 / part.length)}\n---\nText`, 'a.md', CHANNELS)
     t.match(problems, [{ code: 'NEWS_ITEM_INVALID' }], part)
     t.ok(problems.length <= 20, part)
   }
