@@ -86,13 +86,26 @@ t.test('tokens are read from a file or from standard input', async t => {
 })
 
 t.test('an approval can be revoked until something was sent', async t => {
-  const { approve, revoke, digest, records } = await start(t)
+  const { approve, revoke, digest, records, store } = await start(t)
   for (const as of ['Ann', 'Bob']) await approve({ as, digest })
   const attempt = { publication_id: 'study-1', content_sha3_256: digest, channel: 'rss', attempted_at_ms: 1 }
   await records.recordAttempt({ ...attempt, outcome: { dry_run: true } })
   t.match(await revoke({ as: 'Bob' }), { code: 0, out: 'study-1: bob revoked the approval; state draft\n' })
   t.match(await revoke({ as: 'Bob' }), { code: 1, out: /had not approved/ })
   await approve({ as: 'Bob', digest })
+  await store.migrate(
+    `CREATE TABLE published_news (news_id TEXT, content_sha3_256 TEXT, channel TEXT, state TEXT, attempts INTEGER,
+       lock_owner TEXT);
+     INSERT INTO published_news VALUES ('study-1', '${digest}', 'rss', 'ready', 0, 'host:1')`
+  )
+  await t.rejects(revoke({ as: 'Bob' }), { code: 'PUB_REVOKE_REFUSED', message: /being sent to rss/ })
+  await store.migrate('DROP TABLE published_news')
+  await store.execute(
+    `INSERT INTO external_submission_jobs (publication_id, content_sha3_256, adapter, operation, idempotency_key, status,
+       created_at_ms, updated_at_ms) VALUES ('study-1', '${digest}', 'zenodo', 'submit', 'k', 'running', 1, 1)`
+  )
+  await t.rejects(revoke({ as: 'Bob' }), { code: 'PUB_REVOKE_REFUSED', message: /submitted to zenodo/ })
+  await store.execute('DELETE FROM external_submission_jobs')
   await records.recordAttempt({ ...attempt, outcome: { sent: true } })
   await t.rejects(revoke({ as: 'Bob' }), { code: 'PUB_REVOKE_REFUSED' })
   t.ok(await records.setState('study-1', digest, 'published'))

@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import { type ManifestContent, type Publications, publications } from '@svc/contracts'
+import {
+  type DatabaseStore,
+  databaseStore,
+  type ManifestContent,
+  type Publications,
+  publications
+} from '@svc/contracts'
 import database from '@svc/plugin-database'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
@@ -10,6 +16,8 @@ import type { Records } from '#root'
 export interface World {
   readonly kernel: TestKernel
   readonly records: Records
+  /** Only with the plugin database. */
+  readonly store: DatabaseStore
 }
 
 export function content(changes: Partial<ManifestContent> = {}): ManifestContent {
@@ -30,11 +38,14 @@ export function content(changes: Partial<ManifestContent> = {}): ManifestContent
 /** Kernel in this process with the plugin and a database file; `null`: without the plugin database. */
 export async function open(t: Test, settings: object = {}, file: string | null = 'store.db'): Promise<World> {
   let records: Publications | undefined
+  let store: DatabaseStore | undefined
   const probe = definePlugin({
     name: 'probe',
     requires: { publications },
+    optional: { store: databaseStore },
     activate(_ctx, deps) {
       records = deps.publications
+      store = deps.store
     }
   })
   const plugins: Plugin[] = file === null ? [plugin, probe] : [database, plugin, probe]
@@ -42,7 +53,7 @@ export async function open(t: Test, settings: object = {}, file: string | null =
     settings: { publication: settings, database: file === null ? {} : { path: file } }
   })
   t.teardown(() => kernel.close())
-  return { kernel, records: records as Records }
+  return { kernel, records: records as Records, store: store as DatabaseStore }
 }
 
 export function databaseFile(kernel: TestKernel): string {

@@ -144,7 +144,7 @@ async function checkDigest(tx: Transaction, publicationId: string, digest: strin
   return row
 }
 
-/** Outcomes of attempts that sent nothing; see `PublicationAttempt`. */
+/** Throws `PUB_REVOKE_REFUSED` if the content was sent, or is being sent. */
 async function checkUnsent(tx: Transaction, publicationId: string, digest: string, state: string): Promise<void> {
   const refuse = (reason: string) =>
     publicationErrors.create('PUB_REVOKE_REFUSED', `publication ${publicationId}: ${reason}`, {
@@ -157,6 +157,17 @@ async function checkUnsent(tx: Transaction, publicationId: string, digest: strin
     [publicationId, digest]
   )
   if (attempt !== undefined) throw refuse(`an attempt to send it to ${attempt.channel} was made`)
+  // The table of the plugin news, which exists after its first use. A post has a row before anything is sent.
+  const [table] = await tx.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'published_news'")
+  const [post] =
+    table === undefined
+      ? []
+      : await tx.rows(
+          `SELECT channel FROM published_news WHERE news_id = ? AND content_sha3_256 = ?
+             AND (state <> 'ready' OR attempts > 0 OR lock_owner IS NOT NULL) LIMIT 1`,
+          [publicationId, digest]
+        )
+  if (post !== undefined) throw refuse(`it is being sent to ${post.channel}, or was sent`)
   const [job] = await tx.rows(
     `SELECT adapter FROM external_submission_jobs
      WHERE publication_id = ? AND content_sha3_256 = ? AND status IN ('running', 'succeeded') LIMIT 1`,
