@@ -9,6 +9,8 @@ import type { Settings } from './settings.ts'
 
 const RETRY_EVERY_MS = 15_000
 const MAX_DUE = 20
+/** Delay of a due post that may not be sent now, such as after a revoked approval. */
+const HELD_DELAY_MS = 300_000
 
 export interface ServingOptions {
   readonly settings: () => Settings
@@ -16,6 +18,7 @@ export interface ServingOptions {
   readonly publisher: Publisher
   readonly store: PostStore
   readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly now?: () => number
 }
 
 /** Scans at the start and by an interval, and planned attempts, while svc serves. */
@@ -46,7 +49,7 @@ export class Serving {
 
   /** Makes the attempts that are due. */
   async sendDue(signal: AbortSignal): Promise<void> {
-    const { newsroom, publisher, store, settings } = this.#options
+    const { newsroom, publisher, store, settings, now = Date.now } = this.#options
     const due = await store.due(MAX_DUE)
     if (due.length === 0) return
     const { items } = await newsroom.scan(signal)
@@ -57,7 +60,10 @@ export class Serving {
         continue
       }
       // It was allowed to begin, so an earlier text of the item does not prevent it.
-      await publisher.publish(item, { dryRun: false, only: [record.channel], again: true, restart: false, signal })
+      const only = [record.channel]
+      const { channels } = await publisher.publish(item, { dryRun: false, only, again: true, restart: false, signal })
+      const isHeld = channels.some(each => each.outcome !== 'Success' && (each.outcome !== 'Failed' || !each.retryable))
+      if (isHeld) await store.postpone(record, now() + HELD_DELAY_MS)
     }
   }
 

@@ -56,7 +56,14 @@ async function open(t: Test, more: object = {}) {
       return item
     })
   const newsroom = { scan: async () => ({ items: read(), problems: [], files: items.length }) }
-  const serving = new Serving({ settings: () => settings, newsroom: newsroom as never, publisher, store, log })
+  const serving = new Serving({
+    settings: () => settings,
+    newsroom: newsroom as never,
+    publisher,
+    store,
+    log,
+    now: () => clock.now
+  })
   const { signal } = new AbortController()
   return {
     board,
@@ -97,6 +104,22 @@ test('a delay that a service asks for is stored, and the attempt is made when it
   await here.serving.sendDue(here.signal)
   t.equal(here.board.posts.length, 1)
   t.match(await here.store.list('item', 10), [{ state: 'sent', externalId: 'post-1' }])
+})
+
+test('a due post whose approval was revoked waits, and is sent after it is approved again', async t => {
+  const here = await open(t)
+  await here.approve({ id: 'item', more: MORE })
+  here.limits.push(HOUR_MS)
+  await here.publish()
+  await here.news.store.execute('DELETE FROM publication_approvals')
+  here.clock.now += HOUR_MS
+  await here.serving.sendDue(here.signal)
+  t.same(await here.store.due(10), [], 'it is not asked for all the time')
+  t.match(await here.store.list('item', 10), [{ state: 'ready', nextRetryAtMs: here.clock.now + 300_000 }])
+  await here.approve({ id: 'item', more: MORE })
+  here.clock.now += 300_000
+  await here.serving.sendDue(here.signal)
+  t.equal(here.board.posts.length, 1)
 })
 
 test('planned attempts end after those of the profile, and with a changed text', async t => {

@@ -275,6 +275,17 @@ export class PostStore {
     return rows.filter(row => !this.#isHeld(row, now)).map(recordOf)
   }
 
+  /** Plans a due post again, unless another process has claimed it meanwhile: it may not be sent now. */
+  async postpone({ newsId, digest, channel }: PostKey, nextRetryAtMs: number): Promise<void> {
+    await this.#tables.write(tx =>
+      changeIn(
+        tx,
+        `UPDATE published_news SET next_retry_at_ms = ? WHERE ${WHERE} AND lock_owner IS NULL AND next_retry_at_ms < ?`,
+        [nextRetryAtMs, newsId, digest, channel, nextRetryAtMs]
+      )
+    )
+  }
+
   /** Ends the plan of further attempts, unless the post is claimed: its text has changed. */
   async abandon({ newsId, digest, channel }: PostKey): Promise<void> {
     await this.#tables.write(tx =>
