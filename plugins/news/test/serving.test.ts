@@ -114,7 +114,7 @@ test('a due post whose approval was revoked waits, and is sent after it is appro
   await here.news.store.execute('DELETE FROM publication_approvals')
   here.clock.now += HOUR_MS
   await here.serving.sendDue(here.signal)
-  t.same(await here.store.due(10), [], 'it is not asked for all the time')
+  t.same(await here.store.due(10), [], 'it is not tried all the time')
   t.match(await here.store.list('item', 10), [{ state: 'ready', nextRetryAtMs: here.clock.now + 300_000 }])
   await here.approve({ id: 'item', more: MORE })
   here.clock.now += 300_000
