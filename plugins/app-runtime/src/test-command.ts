@@ -22,7 +22,7 @@ interface TestInput {
   readonly seed?: number
 }
 
-/** What a run of tests did. */
+/** Counts of a run of tests. */
 export interface TestCounts {
   readonly passed: number
   readonly failed: number

@@ -155,7 +155,7 @@ export type CompileRequest = <K extends keyof Results>(
   signal: AbortSignal
 ) => Promise<JobOutcome<Results[K]>>
 
-/** `ended`: receives what was checked. */
+/** `ended`: receives what was checked, except for checks on behalf of other plugins. */
 export function checkHandler(
   projectRoot: string,
   compile: CompileRequest,
@@ -164,6 +164,7 @@ export function checkHandler(
   return async (input, call) => {
     const file = await sourceOf(projectRoot, input, call)
     const result = resultOf(await compile('check', file, input, call.signal))
+    if (call.surface === 'internal') return result
     const errors = result.diagnostics.filter(({ severity }) => severity === 'Error').length
     ended({ kind: 'check', files: 1, errors, warnings: result.diagnostics.length - errors })
     return result

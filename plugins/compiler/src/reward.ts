@@ -1,6 +1,6 @@
 import type { RewardEvent } from '@svc/contracts'
 
-/** What a command did with its files, for the reward component. */
+/** Kind and counts of the work of a command, for the reward component. */
 export interface Work {
   readonly kind: 'check' | 'build' | 'format'
   readonly files: number
