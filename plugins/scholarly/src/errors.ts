@@ -16,6 +16,7 @@ export const scholarlyErrors = errorTable({
   SCH_PREFLIGHT_FAILED: { message: 'The publication does not pass the checks of an archive.', status: 422 },
   SCH_PUBLICATION_UNKNOWN: { message: 'No publication has that id.', status: 404 },
   SCH_RATE_LIMITED: { message: 'An archive limits the rate of requests.', status: 503 },
+  SCH_RECORD_REFUSED: { message: 'A submission cannot be recorded for a job in its state.', status: 409 },
   SCH_REFUSED: { message: 'An archive refused a request, or its answer is unusable.', status: 502 },
   SCH_REPLAY_REFUSED: { message: 'A job cannot be replayed in its state.', status: 409 },
   SCH_STAGING_FAILED: { message: 'The staging folder cannot be written.', status: 500 },

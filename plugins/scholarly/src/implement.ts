@@ -2,6 +2,7 @@ import type { PluginContext } from '@svc/plugin-sdk'
 import { checkHandler } from './handlers/check.ts'
 import * as jobHandlers from './handlers/jobs.ts'
 import type { HandlerParts } from './handlers/parts.ts'
+import { recordHandler } from './handlers/record.ts'
 import { type StageParts, stageHandler } from './handlers/stage.ts'
 import { statusHandler, submissionsHandler } from './handlers/status.ts'
 import { preflightHandler, submitHandler } from './handlers/submit.ts'
@@ -21,6 +22,7 @@ export const OPERATIONS = [
   jobs.scholarlyJobs,
   jobs.scholarlyJob,
   jobs.scholarlyReplay,
+  jobs.scholarlyRecord,
   jobs.scholarlyCancel,
   jobs.scholarlyRun,
   jobs.scholarlyDismiss,
@@ -38,6 +40,7 @@ export function implementOperations(ctx: Pick<PluginContext, 'implement'>, parts
   ctx.implement(jobs.scholarlyJobs, jobHandlers.jobsHandler(parts))
   ctx.implement(jobs.scholarlyJob, jobHandlers.jobHandler(parts))
   ctx.implement(jobs.scholarlyReplay, jobHandlers.replayHandler(parts))
+  ctx.implement(jobs.scholarlyRecord, recordHandler(parts))
   ctx.implement(jobs.scholarlyCancel, jobHandlers.cancelHandler(parts))
   ctx.implement(jobs.scholarlyRun, jobHandlers.runHandler(parts))
   ctx.implement(jobs.scholarlyDismiss, jobHandlers.dismissHandler(parts))

@@ -16,6 +16,7 @@ import { contributeConsole } from './console.ts'
 import { scholarlyErrors } from './errors.ts'
 import type { Queue } from './handlers/parts.ts'
 import { implementOperations, OPERATIONS } from './implement.ts'
+import { JobDecisions } from './jobs/decisions.ts'
 import { JobStore } from './jobs/job-store.ts'
 import { JobRunner } from './jobs/runner.ts'
 import { Tables } from './jobs/tables.ts'
@@ -122,7 +123,7 @@ export default definePlugin({
         owner: () => current().job_lock_owner ?? `svc:${process.pid}`,
         changed
       })
-      return { store, submissions, runner }
+      return { store, decisions: new JobDecisions(tables), submissions, runner }
     }
   }
 })

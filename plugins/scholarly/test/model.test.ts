@@ -3,7 +3,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
 import '../../database/test/built-worker.ts'
-import { type JobState, JobStore, SubmissionStore, Tables } from '#root'
+import { JobDecisions, type JobState, JobStore, SubmissionStore, Tables } from '#root'
 
 const TTL_MS = 1_000
 const RETRY_MS = 400
@@ -45,7 +45,12 @@ async function openQueue() {
   await applyBaseline(database)
   await database.migrate(`CREATE TABLE test_clock (ms INTEGER); INSERT INTO test_clock VALUES (${START_MS})`)
   const tables = new Tables(database, '(SELECT ms FROM test_clock)')
-  const queue = { database, store: new JobStore(tables), submissions: new SubmissionStore(tables) }
+  const queue = {
+    database,
+    store: new JobStore(tables),
+    decisions: new JobDecisions(tables),
+    submissions: new SubmissionStore(tables)
+  }
   await queue.store.list({ limit: 1 })
   return queue
 }
@@ -232,21 +237,22 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
     })
   ),
   index.map(at =>
-    command(`replay ${at}`, async (model, { store }) => {
+    command(`replay ${at}`, async (model, { decisions }) => {
       const job = pick(model.jobs, at)
       if (job === undefined) return
-      if ((await store.replay(job.id)) !== (job.status === 'failed')) throw new Error('replayed what has not failed')
+      if ((await decisions.replay(job.id)) !== (job.status === 'failed'))
+        throw new Error('replayed what has not failed')
       if (job.status !== 'failed') return
       job.status = 'queued'
       job.retryAt = null
     })
   ),
   index.map(at =>
-    command(`cancel ${at}`, async (model, { store }) => {
+    command(`cancel ${at}`, async (model, { decisions }) => {
       const job = pick(model.jobs, at)
       if (job === undefined) return
       const isOpen = job.status !== 'failed' && job.status !== 'succeeded'
-      if ((await store.cancel(job.id, 'x')) !== isOpen) throw new Error('cancelled what has ended')
+      if ((await decisions.cancel(job.id, 'x')) !== isOpen) throw new Error('cancelled what has ended')
       if (!isOpen) return
       job.status = 'failed'
       job.owner = null

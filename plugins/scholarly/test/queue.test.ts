@@ -296,14 +296,36 @@ t.test('the caller sees the progress of uploads, once for each percent', async t
   ])
   const world = await openWorld(t, { adapters: [archive] })
   await world.prepare()
-  const events: unknown[] = []
   const steps: unknown[] = []
   const input = { publication_id: 'paper-1', submit: true, ...ADAPTER }
-  await world.kernel.callById('scholarly.submit', input, {
-    onEvent: event => void events.push(event),
-    onProgress: (...step) => void steps.push(step)
-  })
-  t.equal(events.length, 101)
-  t.match(events.at(-1), { file: 'a.pdf', sent_bytes: 1_000, total_bytes: 1_000 })
+  await world.kernel.callById('scholarly.submit', input, { onProgress: (...step) => void steps.push(step) })
+  t.equal(steps.length, 101)
   t.same(steps.at(-1), [1_000, 1_000, 'a.pdf'])
+})
+
+t.test('a person ends a job with an unknown outcome with the submission at the archive', async t => {
+  const unknown = failing('fatal', { code: 'outcome_unknown', outcomeUnknown: true })
+  const archive = new ScriptedArchive([unknown])
+  const world = await openWorld(t, { adapters: [archive] })
+  await world.prepare()
+  const { job } = await world.submit(ADAPTER)
+  const record = (submission: string) => world.kernel.callById('scholarly.record', { job_id: job?.id, submission })
+  try {
+    failing('fatal', { code: 'http_404' })()
+  } catch (error) {
+    archive.remote = error as Error
+  }
+  await t.rejects(record('wrong'), { code: 'SCH_REFUSED' })
+  t.match(await world.jobs(), [{ status: 'failed', last_error_code: 'outcome_unknown' }])
+  archive.remote = 'published'
+  t.match(await record('found-1'), {
+    job: { status: 'succeeded', external_submission_id: 'found-1', last_error_code: null }
+  })
+  t.equal((await world.publications.get('paper-1')).state, 'published')
+  t.match(await world.kernel.callById('scholarly.submissions', {}), {
+    submissions: [{ external_submission_id: 'found-1', outcome: 'accepted' }]
+  })
+  await t.rejects(record('found-2'), { code: 'SCH_RECORD_REFUSED' })
+  t.match(await world.submit(ADAPTER), { ok: true, job: { id: job?.id } })
+  t.equal(archive.submissions, 1)
 })

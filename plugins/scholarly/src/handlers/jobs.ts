@@ -81,7 +81,7 @@ export function jobHandler(parts: HandlerParts): Handler<typeof scholarlyJob> {
 
 export function replayHandler(parts: HandlerParts): Handler<typeof scholarlyReplay> {
   return async ({ job_id, confirm_absent }) => {
-    const { store } = parts.queue()
+    const { store, decisions } = parts.queue()
     const job = await store.get(job_id)
     const refuse = (reason: string, hint: string) =>
       scholarlyErrors.create('SCH_REPLAY_REFUSED', `job ${job_id}: ${reason}`, { hint })
@@ -92,9 +92,9 @@ export function replayHandler(parts: HandlerParts): Handler<typeof scholarlyRepl
     if (job.metadata.error_code === 'outcome_unknown' && !confirm_absent)
       throw refuse(
         'it is unknown whether the archive has the submission',
-        'look at the archive; if it has no entry for this content, add --confirm-absent'
+        `look at the archive; if it has the submission: svc scholarly record ${job_id} ID; if not, add --confirm-absent`
       )
-    if (!(await store.replay(job_id))) throw refuse('it changed in between', 'svc scholarly jobs')
+    if (!(await decisions.replay(job_id))) throw refuse('it changed in between', 'svc scholarly jobs')
     parts.queued()
     parts.changed()
     return { job: jobFields(await store.get(job_id)) }
@@ -103,9 +103,9 @@ export function replayHandler(parts: HandlerParts): Handler<typeof scholarlyRepl
 
 export function cancelHandler(parts: HandlerParts): Handler<typeof scholarlyCancel> {
   return async ({ job_id }, { principal }) => {
-    const { store } = parts.queue()
+    const { store, decisions } = parts.queue()
     const { status } = await store.get(job_id)
-    if (!(await store.cancel(job_id, `cancelled by ${principal.id}`)))
+    if (!(await decisions.cancel(job_id, `cancelled by ${principal.id}`)))
       throw scholarlyErrors.create('SCH_CANCEL_REFUSED', `job ${job_id} has ended: ${status}`, {
         hint: 'only jobs that are queued, running or waiting for a retry can be cancelled'
       })
@@ -116,8 +116,8 @@ export function cancelHandler(parts: HandlerParts): Handler<typeof scholarlyCanc
 
 export function dismissHandler(parts: HandlerParts): Handler<typeof scholarlyDismiss> {
   return async ({ job_id }) => {
-    const { store } = parts.queue()
-    await store.dismiss(job_id)
+    const { store, decisions } = parts.queue()
+    await decisions.dismiss(job_id)
     parts.changed()
     return { job: jobFields(await store.get(job_id)) }
   }

@@ -2,6 +2,7 @@ import type { PublicationManifest, Publications } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import type { AdapterChoice } from '../choice.ts'
 import { scholarlyErrors } from '../errors.ts'
+import type { JobDecisions } from '../jobs/decisions.ts'
 import type { Job } from '../jobs/job.ts'
 import type { JobStore } from '../jobs/job-store.ts'
 import type { JobRunner } from '../jobs/runner.ts'
@@ -21,6 +22,7 @@ export interface HandlerParts {
 
 export interface Queue {
   readonly store: JobStore
+  readonly decisions: JobDecisions
   readonly submissions: SubmissionStore
   readonly runner: JobRunner
 }

@@ -42,7 +42,8 @@ export function submitHandler(parts: HandlerParts): Handler<typeof scholarlySubm
           content_sha3_256: manifest.content_sha3_256,
           adapter: adapter.name,
           operation: 'submit',
-          idempotency_key: key
+          idempotency_key: key,
+          files: plan.files
         })
       ).job
       parts.changed()
@@ -151,7 +152,6 @@ function checkReady(
 
 /** Returns a listener that reports the progress of an upload when its percentage changes. */
 function progressReporter(call: {
-  emit(event: { file: string; sent_bytes: number; total_bytes: number }): void
   progress(done: number, total?: number, message?: string): void
 }): (event: UploadProgress) => void {
   let last = ''
@@ -159,7 +159,6 @@ function progressReporter(call: {
     const step = `${file} ${totalBytes === 0 ? 100 : Math.floor((sentBytes / totalBytes) * 100)}`
     if (step === last) return
     last = step
-    call.emit({ file, sent_bytes: sentBytes, total_bytes: totalBytes })
     call.progress(sentBytes, totalBytes, file)
   }
 }

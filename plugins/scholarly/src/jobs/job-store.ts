@@ -1,6 +1,6 @@
 import { rowsByName, type SqlParameter, type SqlStatement, type SubmissionReceipt } from '@svc/contracts'
 import { scholarlyErrors } from '../errors.ts'
-import { JOB_COLUMNS, type Job, type JobFailure, type JobState, jobOf, objectOf } from './job.ts'
+import { JOB_COLUMNS, type Job, type JobFailure, type JobMetadata, type JobState, jobOf, objectOf } from './job.ts'
 import type { Tables } from './tables.ts'
 
 /** A job with its lock. Writes with it have no effect after another process has claimed the job. */
@@ -63,16 +63,24 @@ export class JobStore {
 
   /** Queues a job. Returns the existing one, and false, if a job has the same key. */
   async enqueue(
-    fields: Pick<Job, 'publication_id' | 'content_sha3_256' | 'adapter' | 'operation' | 'idempotency_key'>
+    fields: Pick<Job, 'publication_id' | 'content_sha3_256' | 'adapter' | 'operation' | 'idempotency_key'> &
+      Pick<JobMetadata, 'files'>
   ): Promise<{ readonly job: Job; readonly isNew: boolean }> {
-    const { publication_id, content_sha3_256, adapter, operation, idempotency_key } = fields
+    const { publication_id, content_sha3_256, adapter, operation, idempotency_key, files } = fields
     const [changes] = await this.#tables.write([
       {
         sql: `INSERT INTO external_submission_jobs (publication_id, content_sha3_256, adapter, operation, idempotency_key,
                 status, metadata_json, created_at_ms, updated_at_ms)
-              VALUES (?, ?, ?, ?, ?, 'queued', '{}', ${this.#tables.now}, ${this.#tables.now})
+              VALUES (?, ?, ?, ?, ?, 'queued', ?, ${this.#tables.now}, ${this.#tables.now})
               ON CONFLICT (idempotency_key) DO NOTHING`,
-        parameters: [publication_id, content_sha3_256, adapter, operation, idempotency_key]
+        parameters: [
+          publication_id,
+          content_sha3_256,
+          adapter,
+          operation,
+          idempotency_key,
+          JSON.stringify({ files })
+        ]
       }
     ])
     const job = await this.findByKey(idempotency_key)
@@ -263,49 +271,6 @@ export class JobStore {
         ...held(claim)
       ]
     })
-  }
-
-  /** Queues a failed job again. Returns false if it has not failed. */
-  async replay(id: number): Promise<boolean> {
-    const [changes] = await this.#tables.write([
-      {
-        sql: `UPDATE external_submission_jobs
-              SET status = 'queued', next_retry_at_ms = NULL, lock_owner = NULL, lock_expires_at_ms = NULL,
-                updated_at_ms = ${this.#tables.now},
-                metadata_json = json_remove(json_set(coalesce(metadata_json, '{}'),
-                  '$.replays', coalesce(json_extract(metadata_json, '$.replays'), 0) + 1,
-                  '$.attempts_before_replay', attempt_count), '$.error_code', '$.dismissed')
-              WHERE id = ? AND status = 'failed'`,
-        parameters: [id]
-      }
-    ])
-    return changes === 1
-  }
-
-  /** Removes a job from the inbox until it fails again. */
-  async dismiss(id: number): Promise<void> {
-    await this.#tables.write([
-      {
-        sql: `UPDATE external_submission_jobs
-              SET metadata_json = json_set(coalesce(metadata_json, '{}'), '$.dismissed', json('true')) WHERE id = ?`,
-        parameters: [id]
-      }
-    ])
-  }
-
-  /** Fails a job that has not ended; a process that runs it cannot continue. Returns false if it has ended. */
-  async cancel(id: number, message: string): Promise<boolean> {
-    const [changes] = await this.#tables.write([
-      {
-        sql: `UPDATE external_submission_jobs
-              SET status = 'failed', next_retry_at_ms = NULL, lock_owner = NULL, lock_expires_at_ms = NULL,
-                last_error_class = 'fatal', last_error_message = ?, updated_at_ms = ${this.#tables.now},
-                metadata_json = json_set(coalesce(metadata_json, '{}'), '$.error_code', 'cancelled')
-              WHERE id = ? AND status IN ('queued', 'running', 'retryable_failed')`,
-        parameters: [message, id]
-      }
-    ])
-    return changes === 1
   }
 
   /** Returns the attempts of a job, newest first. */

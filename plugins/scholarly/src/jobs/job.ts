@@ -1,4 +1,4 @@
-import type { FailureClass, SqlValue } from '@svc/contracts'
+import type { FailureClass, PlannedFile, SqlValue } from '@svc/contracts'
 
 export const JOB_STATES = ['queued', 'running', 'retryable_failed', 'failed', 'succeeded'] as const
 export type JobState = (typeof JOB_STATES)[number]
@@ -28,6 +28,8 @@ export interface JobMetadata {
   /** Code of the last failure, such as `http_500` or `outcome_unknown`. */
   readonly error_code?: string
   readonly external_submission_id?: string
+  /** Files of the plan when the job was created, or replayed with new ones. Absent for jobs of older versions. */
+  readonly files?: readonly PlannedFile[]
   /** How often a person queued the failed job again. */
   readonly replays?: number
   /** Value of `attempt_count` at the last replay; `max_attempts` counts from it. */

@@ -2,9 +2,10 @@ import { dashboardInboxOutput } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
 import { scholarlyErrors } from '../errors.ts'
 import { JOB_STATES } from '../jobs/job.ts'
-import { job, jobId, publicationId, SCHOLARLY_TOPIC, time } from './shared.ts'
+import { failures, job, jobId, publicationId, SCHOLARLY_TOPIC, time } from './shared.ts'
 
-const { SCH_CANCEL_REFUSED, SCH_DATABASE_MISSING, SCH_JOB_UNKNOWN, SCH_REPLAY_REFUSED } = scholarlyErrors.specs
+const { SCH_CANCEL_REFUSED, SCH_DATABASE_MISSING, SCH_JOB_UNKNOWN, SCH_RECORD_REFUSED, SCH_REPLAY_REFUSED } =
+  scholarlyErrors.specs
 
 export const scholarlyJobs = defineOperation({
   id: 'scholarly.jobs',
@@ -107,6 +108,29 @@ export const scholarlyReplay = defineOperation({
       command: 'scholarly replay',
       args: ['job_id'],
       view: { fields: ['job.id', 'job.publication_id', 'job.adapter', 'job.status'] }
+    }
+  }
+})
+
+export const scholarlyRecord = defineOperation({
+  id: 'scholarly.record',
+  summary: 'Record a submission that you found at the archive',
+  description:
+    'For a job whose outcome is unknown: asks the archive for the status of the submission, and ends the job with it.',
+  input: t.object({
+    job_id: jobId,
+    submission: t.string({ minLength: 1, maxLength: 1_000, description: 'Id of the submission at the archive.' })
+  }),
+  output: t.object({ job }),
+  errors: { ...failures, SCH_JOB_UNKNOWN, SCH_RECORD_REFUSED },
+  timeoutMs: 180_000,
+  expose: {
+    http: { method: 'POST', path: '/api/scholarly/record' },
+    rpc: true,
+    cli: {
+      command: 'scholarly record',
+      args: ['job_id', 'submission'],
+      view: { fields: ['job.id', 'job.publication_id', 'job.adapter', 'job.status', 'job.external_submission_id'] }
     }
   }
 })

@@ -1,4 +1,10 @@
-import { type Publications, RemoteClient, RemoteFailure, type RemoteStatus } from '@svc/contracts'
+import {
+  type Publications,
+  RemoteClient,
+  RemoteFailure,
+  type RemoteStatus,
+  type ScholarlyAdapter
+} from '@svc/contracts'
 import { errorMessage, type Logger, limitedSignal } from '@svc/plugin-sdk'
 import type { AdapterChoice } from '../choice.ts'
 import { objectOf } from '../jobs/job.ts'
@@ -31,22 +37,7 @@ export async function checkStatus(
   const { choice, submissions, publications } = parts
   const { publication_id, content_sha3_256, external_submission_id } = submission
   const adapter = choice.find(submission.adapter)
-  choice.checkEnabled(adapter)
-  const limited = limitedSignal(signal, TIMEOUT_MS)
-  const attempts = adapter.httpAttempts?.()
-  const http = new RemoteClient({
-    service: adapter.name,
-    signal: limited,
-    ...(attempts === undefined ? {} : { attempts })
-  })
-  const answer = await adapter.fetchStatus(external_submission_id, { signal: limited, http }).catch(error => {
-    if (!limited.aborted || signal.aborted) throw error
-    throw new RemoteFailure(`${adapter.name}: no status within ${TIMEOUT_MS} ms; try again later`, {
-      failureClass: 'transient',
-      code: 'timeout'
-    })
-  })
-  const found = checkedStatus(adapter.name, answer, parts.mask)
+  const found = await askArchive(parts, adapter, external_submission_id, signal)
   const outcome = meaningOf(found.status, adapter.intermediateStatuses)
   // Before the row of the submission, so that it is repeated if the process ends in between.
   if ((outcome === 'accepted' || outcome === 'rejected') && found.status !== submission.status)
@@ -57,6 +48,31 @@ export async function checkStatus(
   await submissions.saveStatus(submission, found, outcome)
   parts.changed()
   return { status: found.status, outcome }
+}
+
+/** Returns the status that the archive reports for a submission. Throws `RemoteFailure`. */
+export async function askArchive(
+  { choice, mask }: Pick<StatusParts, 'choice' | 'mask'>,
+  adapter: ScholarlyAdapter,
+  externalSubmissionId: string,
+  signal: AbortSignal
+): Promise<RemoteStatus> {
+  choice.checkEnabled(adapter)
+  const limited = limitedSignal(signal, TIMEOUT_MS)
+  const attempts = adapter.httpAttempts?.()
+  const http = new RemoteClient({
+    service: adapter.name,
+    signal: limited,
+    ...(attempts === undefined ? {} : { attempts })
+  })
+  const answer = await adapter.fetchStatus(externalSubmissionId, { signal: limited, http }).catch(error => {
+    if (!limited.aborted || signal.aborted) throw error
+    throw new RemoteFailure(`${adapter.name}: no status within ${TIMEOUT_MS} ms; try again later`, {
+      failureClass: 'transient',
+      code: 'timeout'
+    })
+  })
+  return checkedStatus(adapter.name, answer, mask)
 }
 
 /** Checks the undecided submissions to archives on other machines that were checked longest ago. */
