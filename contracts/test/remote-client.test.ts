@@ -201,6 +201,19 @@ t.test('exchanges are recorded as hashes, without query, header or body, and err
   t.not(exchanges[2]?.request_fingerprint, exchanges[0]?.request_fingerprint)
 })
 
+t.test('a credential that is no valid header is reported without its value, and nothing is sent', async t => {
+  const { client, url, requests } = await world(t, [status(200)])
+  for (const token of ['known\ntoken', 'known\u0000token', 'known\u2026token']) {
+    const failure = await failureOf(
+      client.send({ method: 'POST', url, headers: { authorization: `Bearer ${token}` }, body: 'x' })
+    )
+    t.match(failure, { code: 'header_invalid', failureClass: 'config', outcomeUnknown: false })
+    t.notMatch(`${failure.message}${failure.stack}`, /known/)
+  }
+  t.equal(requests(), 0)
+  t.equal((await client.send({ method: 'GET', url, headers: { authorization: 'Bearer token\n' } })).status, 200)
+})
+
 t.test('an abort ends a request and its delays, with the reason of the signal', async t => {
   const abort = new AbortController()
   const reason = new Error('stopped')

@@ -104,6 +104,7 @@ export class RemoteClient {
   async send(request: RemoteRequest): Promise<RemoteAnswer> {
     const { attempts = 3, firstDelayMs = FIRST_DELAY_MS, signal, beforeAttempt } = this.#options
     const url = this.#checkedUrl(request.url)
+    checkHeaders(this.#options.service, request.headers)
     const isRepeatable = request.repeatable ?? (request.method !== 'POST' && request.method !== 'PATCH')
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted()
@@ -199,6 +200,20 @@ export class RemoteClient {
     if (url.username !== '' || url.password !== '') throw refuse('the address contains a user or password')
     if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return url
     throw refuse(`${url.protocol}//${url.host} is not HTTPS`)
+  }
+}
+
+/** Refuses headers that `fetch` refuses with an error that repeats the value, which may be a credential. */
+function checkHeaders(service: string, headers: RemoteRequest['headers'] = {}): void {
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      new Headers([[name, value]])
+    } catch {
+      throw new RemoteFailure(
+        `${service}: the header ${name} has characters that HTTP does not allow; check the credentials for line breaks`,
+        { failureClass: 'config', code: 'header_invalid' }
+      )
+    }
   }
 }
 
