@@ -87,6 +87,11 @@ t.test('spans are addresses, mentions and hashtags, in order and without overlap
     ['hashtag', '#größe'],
     ['mention', '@b@c.example']
   ])
+  t.same(found('a.de?!b.de'), [
+    ['url', 'a.de'],
+    ['url', 'b.de']
+  ])
+  t.same(found(`https://a.de/${'b.de/;'.repeat(1_000)}c c.de`), [['url', 'c.de']], 'nothing in too long an address')
   fc.assert(
     fc.property(text, text => {
       let at = 0
@@ -182,7 +187,7 @@ t.test('a thread has the whole text in parts within the limits, or ends with the
   t.end()
 })
 
-t.test('texts of 1 MB are cut without reading more than is needed', t => {
+t.test('texts of up to 1 MB are cut without reading more than is needed', t => {
   const hostile = [
     'a'.repeat(1_000_000),
     '見.'.repeat(500_000),
@@ -191,6 +196,9 @@ t.test('texts of 1 MB are cut without reading more than is needed', t => {
     `#${'1'.repeat(1_000_000)}`,
     '@a.'.repeat(330_000),
     `x${'\u0301'.repeat(1_000_000)}`,
+    'a.de?!'.repeat(60_000),
+    'a.de/(;)'.repeat(60_000),
+    'http://a.de/;'.repeat(60_000),
     '👨\u200d'.repeat(330_000)
   ]
   for (const text of hostile)

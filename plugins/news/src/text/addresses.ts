@@ -22,11 +22,11 @@ const ASCII_LABEL = new RegExp(`^[-a-z0-9${LATIN}]+$`, 'iu')
 const PATH_CHARS = `a-z0-9!*';:=+,.$/%#\\[\\]\\-\\u2013_~@|&${LATIN}${CYRILLIC}`
 const PARENS = `\\((?:[${PATH_CHARS}]+|[${PATH_CHARS}]*\\([${PATH_CHARS}]+\\)[${PATH_CHARS}]*)\\)`
 const PATH_END = `+\\-a-z0-9=_#/${LATIN}${CYRILLIC}`
-const REST = new RegExp(
-  `(?::[0-9]+)?(?<path>/(?:(?:[${PATH_CHARS}]|${PARENS})*(?:[${PATH_END}]|${PARENS}))?)?` +
-    `(?:\\?[a-z0-9!?*'@();:&=+$/%#\\[\\]\\-_.,~|]*[a-z0-9\\-_&=#/])?`,
-  'iuy'
-)
+const PATH = `/(?:(?:[${PATH_CHARS}]|${PARENS})*(?:[${PATH_END}]|${PARENS}))?`
+const QUERY = `(?:\\?[a-z0-9!?*'@();:&=+$/%#\\[\\]\\-_.,~|]*[a-z0-9\\-_&=#/])?`
+const REST = new RegExp(`(?::[0-9]+)?(?:${PATH})?${QUERY}`, 'iuy')
+/** Without a scheme, a port or query belongs to the URL only if it has a path. */
+const REST_WITH_PATH = new RegExp(`(?::[0-9]+)?${PATH}${QUERY}`, 'iuy')
 const SCHEME = /https?:\/\/$/i
 const TLDS: ReadonlySet<string> = new Set(tlds)
 const MAX_IDN_TLD_CHARS = Math.max(...tlds.filter(tld => !isAscii(tld)).map(tld => tld.length))
@@ -65,20 +65,21 @@ function urlsOf(text: string): TextSpan[] {
   for (const { index, 0: run } of text.matchAll(HOST)) {
     if (index < from || !run.includes('.')) continue
     for (const span of urlsOfRun(text, index, run)) {
-      spans.push(span)
+      // What is too long is no URL, and nothing in it is one: else each host in it would be followed to its end.
+      if (span.end - span.start + (span.hasScheme ? 0 : 8) <= MAX_URL) spans.push(span)
       from = span.end
     }
   }
   return spans
 }
 
-/** Returns the URLs whose host lies in a run of host characters. */
+/** Returns the URLs of any length whose host lies in a run of host characters. */
 function urlsOfRun(text: string, at: number, run: string): TextSpan[] {
   const scheme = SCHEME.exec(text.slice(Math.max(0, at - 8), at))?.[0].length ?? 0
   if (scheme > 0) {
     if (!mayPrecede(text, at - scheme)) return []
     const host = hostEnd(run, text.charAt(at + run.length))
-    return host === null ? [] : checked(text, at - scheme, at + host, true)
+    return host === null ? [] : [urlAt(text, at - scheme, at + host, true)]
   }
   const spans: TextSpan[] = []
   // Without a scheme, only hosts of Latin letters are URLs.
@@ -91,17 +92,16 @@ function urlsOfRun(text: string, at: number, run: string): TextSpan[] {
     // `foo_bar.example.com`: the URL begins after the `_`.
     const isSubdomain = before === '_' && part.slice(0, host).split('.').length > 2
     if (/[-_./]/.test(before) && !isSubdomain) continue
-    spans.push(...checked(text, start, start + host, false))
+    spans.push(urlAt(text, start, start + host, false))
   }
   return spans
 }
 
-function checked(text: string, start: number, hostEndsAt: number, hasScheme: boolean): TextSpan[] {
-  REST.lastIndex = hostEndsAt
-  const rest = REST.exec(text)
-  // Without a scheme, a port or query belongs to the URL only if it has a path.
-  const end = hostEndsAt + (hasScheme || rest?.groups?.path !== undefined ? (rest?.[0].length ?? 0) : 0)
-  return end - start + (hasScheme ? 0 : 8) > MAX_URL ? [] : [{ kind: 'url', start, end, hasScheme }]
+function urlAt(text: string, start: number, hostEndsAt: number, hasScheme: boolean): TextSpan {
+  const pattern = hasScheme ? REST : REST_WITH_PATH
+  pattern.lastIndex = hostEndsAt
+  const rest = pattern.exec(text)?.[0] ?? ''
+  return { kind: 'url', start, end: hostEndsAt + rest.length, hasScheme }
 }
 
 /** Returns whether a URL may begin at a position. */
