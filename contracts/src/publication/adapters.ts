@@ -80,6 +80,8 @@ export interface SubmissionContext extends StatusContext {
    * adapter must then stop.
    */
   saveCheckpoint(checkpoint: Readonly<Record<string, unknown>>): Promise<void>
+  /** Files of the plan when the job was created. An adapter uploads no others. Absent: they are unknown. */
+  readonly plannedFiles?: readonly PlannedFile[]
   /** Reports bytes of an upload. */
   progress(event: UploadProgress): void
 }

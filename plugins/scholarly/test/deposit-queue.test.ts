@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DeclaredSecret, declaredSecretResolver, declaredSecrets, kernelPort } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
@@ -168,6 +168,41 @@ for (const archive of ARCHIVES) {
     const lacking = await queue(t, archive, { settings: { [`${name}_access_token`]: undefined } })
     await t.rejects(lacking.world.kernel.callById('scholarly.check', {}), { code: 'SCH_CONFIG_INVALID' })
     t.same([...disabled.server.seen, ...lacking.server.seen], [])
+  })
+
+  t.test(`${name}: only the files of the plan are uploaded, until a person decides otherwise`, async t => {
+    const settings = { staging_dir: 'staging', upload_allowlist: ['body.md', 'paper.pdf'] }
+    const { world, server, published } = await queue(t, archive, { settings })
+    await world.prepare()
+    await world.kernel.callById('scholarly.stage', { publication_id: 'paper-1' })
+    const pdf = join(world.kernel.root, 'staging', 'paper.pdf')
+    writeFileSync(pdf, 'first')
+    const { steps } = await world.submit({ submit: false })
+    t.ok(steps.includes('Upload paper.pdf (5 bytes, not covered by the approvals)'))
+    t.match(steps.join('; '), /Upload body\.md \(\d+ bytes\);/, 'the body is covered')
+    server.fail({ on: create, status: 503 })
+    const { job } = await world.submit()
+    t.match(job, { status: 'retryable_failed', files: [{ name: 'body.md' }, { name: 'paper.pdf', bytes: 5 }] })
+    const id = Number(job?.id)
+    const replay = (input = {}) => world.kernel.callById('scholarly.replay', { job_id: id, ...input })
+    const before = server.seen.length
+    for (const change of [() => writeFileSync(pdf, 'other'), () => rmSync(pdf)]) {
+      change()
+      await world.makeDue(id)
+      await world.tick()
+      t.match(await world.jobs(), [{ status: 'failed', last_error_class: /preflight|config/ }])
+      await replay()
+    }
+    writeFileSync(pdf, 'second')
+    await world.tick()
+    t.match(await world.jobs(), [
+      { last_error_code: 'files_changed', last_error_message: /paper\.pdf has another content/ }
+    ])
+    t.equal(server.seen.length, before, 'nothing was sent')
+    t.match(await replay({ new_files: true }), { job: { files: [{}, { name: 'paper.pdf', bytes: 6 }] } })
+    await world.tick()
+    t.match(await world.jobs(), [{ status: 'succeeded' }])
+    t.equal(published(), 1)
   })
 
   t.test(`${name}: the token is in no file, no log and no answer`, async t => {

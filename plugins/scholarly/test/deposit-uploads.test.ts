@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
-import { Attempts, failureOf } from './deposit-kit.ts'
+import { Attempts, failureOf, publication } from './deposit-kit.ts'
 import { ARCHIVES, type DepositArchive } from './deposit-worlds.ts'
 
 const MIB = 1_048_576
@@ -117,6 +117,21 @@ for (const archive of ARCHIVES) {
     const world = await archive.open(t, settings, { projectRoot: root })
     await world.adapter.submit(world.manifest, new Attempts().context())
     t.equal(world.files()[0]?.name, file)
+  })
+
+  t.test(`${name}: an empty file is uploaded`, async t => {
+    const root = t.testdir({ staging: { 'empty.csv': '' } })
+    const settings = { staging_dir: 'staging', upload_allowlist: ['empty.csv'] }
+    const world = await archive.open(t, settings, { projectRoot: root })
+    await world.adapter.submit(world.manifest, new Attempts().context())
+    t.match(world.files(), [{ name: 'empty.csv', bytes: 0 }])
+  })
+
+  t.test(`${name}: a title that the archive stores in another form is the same title`, async t => {
+    const manifest = publication({ title: 'Ada’s “engines” & the <i>ﬁrst</i> program, if a < b' })
+    const world = await archive.open(t, { publish_now: true }, { manifest })
+    await world.adapter.submit(manifest, new Attempts().context())
+    t.equal(world.published(), 1)
   })
 
   t.test(`${name}: a redirect of an upload is not followed`, async t => {

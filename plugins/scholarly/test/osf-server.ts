@@ -145,7 +145,11 @@ export class OsfServer {
     ]
     if (errors.length > 0) return answer(400, { errors })
     const id = randomBytes(3).toString('hex').slice(0, 5)
-    const attributes = { ...data.attributes, tags, public: isPublic }
+    // JSONAPISerializer.sanitize_data of api/base/serializers.py, by bleach.
+    const plain = String(title)
+      .replace(/<[^<>]*>/g, '')
+      .replaceAll('&', '&amp;')
+    const attributes = { ...data.attributes, title: plain, tags, public: isPublic }
     const node: OsfStoredNode = { id, attributes, licenseId: null, files: [], createdAt: Date.now() }
     this.nodes.push(node)
     answer(201, { data: this.#node(node) })

@@ -50,11 +50,16 @@ t.test('a staging folder has the planned files, with checksums that match', asyn
   t.equal(Object.keys(checksums.sha3_256).length, 5)
 })
 
-t.test('a publication without citations has no file of them, and its absence is no error', async t => {
+t.test('a publication without citations does not upload those of an earlier one in the folder', async t => {
   const folder = await folderOf(t)
+  t.equal((await writeStaging(folder, manifestOf())).length, 5)
   const manifest = manifestOf({ citations_json: null })
   t.equal((await writeStaging(folder, manifest)).length, 4)
-  t.equal((await stagedFiles({ staging_dir: folder, ...OFF }, '/', manifest, SIGNAL))?.length, 4)
+  const files = await stagedFiles({ staging_dir: folder, ...OFF }, '/', manifest, SIGNAL)
+  t.same(
+    files?.map(({ name }) => name),
+    ['body.md', 'CITATION.cff', 'crossref_work.json', 'zenodo.json']
+  )
 })
 
 t.test('without a staging folder there are no staged files', async t => {
@@ -66,6 +71,7 @@ t.test('staged files are refused', async t => {
   const cases: [string, object, (folder: string) => Promise<unknown>, { failureClass: string; code: string }][] = [
     ['a folder that does not exist', { staging_dir: '/nowhere/at/all' }, async () => {}, config('staging_missing')],
     ['a missing file', {}, folder => rm(join(folder, 'body.md')), config('staging_missing')],
+    ['missing citations', {}, folder => rm(join(folder, 'citations.json')), config('staging_missing')],
     [
       'another body than the approved one',
       {},

@@ -1,7 +1,8 @@
 /**
  * Deposit API of Zenodo. Sources: developers.zenodo.org (github.com/zenodo/developers.zenodo.org, source/includes) and the
  * code of the service (github.com/zenodo/zenodo-rdm, site/zenodo_rdm/legacy: resources.py for paths and statuses,
- * serializers/schemas/legacyjson.py and files.py for answers, deserializers/metadata.py for metadata).
+ * serializers/schemas/legacyjson.py and files.py for answers, deserializers/metadata.py for metadata). Titles: class
+ * SanitizedUnicode of the Python package marshmallow-utils, which uses ftfy.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
@@ -145,7 +146,8 @@ export class ZenodoServer {
     const { metadata = {} } = (await json()) as { metadata?: Record<string, unknown> }
     const errors = problemsOf(metadata)
     if (errors.length > 0) return answer(400, { status: 400, message: 'Validation error.', errors })
-    answer(201, this.#deposition(this.add(metadata)))
+    const title = String(metadata.title).replace(/[‘’]/g, "'").replace(/[“”]/g, '"').normalize('NFC')
+    answer(201, this.#deposition(this.add({ ...metadata, title })))
   }
 
   async #update({ request, json, answer }: Exchange, deposition: StoredDeposition): Promise<void> {

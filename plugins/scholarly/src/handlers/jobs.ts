@@ -1,7 +1,9 @@
-import type { InboxItem } from '@svc/contracts'
+import type { InboxItem, PlannedFile } from '@svc/contracts'
 import { type Handler, isSvcError } from '@svc/plugin-sdk'
 import { problemText } from '../choice.ts'
 import { scholarlyErrors } from '../errors.ts'
+import { callerError } from '../failures.ts'
+import type { Job } from '../jobs/job.ts'
 import { runDueJobs } from '../jobs/worker.ts'
 import type {
   scholarlyCancel,
@@ -13,7 +15,7 @@ import type {
   scholarlyRun
 } from '../operations/jobs.ts'
 import type { scholarlyAdapterList } from '../operations/submit.ts'
-import { type HandlerParts, jobFields } from './parts.ts'
+import { type HandlerParts, jobFields, publicationOf } from './parts.ts'
 
 const MAX_ATTEMPTS_SHOWN = 100
 const MAX_INBOX = 50
@@ -80,7 +82,7 @@ export function jobHandler(parts: HandlerParts): Handler<typeof scholarlyJob> {
 }
 
 export function replayHandler(parts: HandlerParts): Handler<typeof scholarlyReplay> {
-  return async ({ job_id, confirm_absent }) => {
+  return async ({ job_id, confirm_absent, new_files }, { signal }) => {
     const { store, decisions } = parts.queue()
     const job = await store.get(job_id)
     const refuse = (reason: string, hint: string) =>
@@ -94,10 +96,26 @@ export function replayHandler(parts: HandlerParts): Handler<typeof scholarlyRepl
         'it is unknown whether the archive has the submission',
         `look at the archive; if it has the submission: svc scholarly record ${job_id} ID; if not, add --confirm-absent`
       )
-    if (!(await decisions.replay(job_id))) throw refuse('it changed in between', 'svc scholarly jobs')
+    const files = new_files ? await plannedFiles(parts, job, signal) : undefined
+    if (!(await decisions.replay(job_id, files))) throw refuse('it changed in between', 'svc scholarly jobs')
     parts.queued()
     parts.changed()
     return { job: jobFields(await store.get(job_id)) }
+  }
+}
+
+/** Returns the files that a submission would upload now. */
+async function plannedFiles(
+  parts: HandlerParts,
+  { publication_id, adapter }: Job,
+  signal: AbortSignal
+): Promise<readonly PlannedFile[]> {
+  const manifest = await publicationOf(parts, publication_id)
+  try {
+    const { files } = await parts.choice.find(adapter).plan(manifest, signal)
+    return files
+  } catch (error) {
+    throw callerError(error)
   }
 }
 

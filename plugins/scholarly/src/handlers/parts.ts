@@ -36,6 +36,7 @@ export function jobFields({ metadata, ...job }: Job) {
     adapter: job.adapter,
     operation: job.operation,
     status: job.status,
+    files: [...(metadata.files ?? [])],
     attempt_count: job.attempt_count,
     external_submission_id: metadata.external_submission_id ?? null,
     last_error_class: job.last_error_class,

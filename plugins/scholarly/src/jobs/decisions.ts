@@ -1,3 +1,4 @@
+import type { PlannedFile } from '@svc/contracts'
 import type { Tables } from './tables.ts'
 
 /** Decisions of people about jobs. Each changes a job only if it is in the right state. */
@@ -8,18 +9,20 @@ export class JobDecisions {
     this.#tables = tables
   }
 
-  /** Queues a failed job again. Returns false if it has not failed. */
-  async replay(id: number): Promise<boolean> {
+  /**
+   * Queues a failed job again, with the files of its plan or with others. Returns false if it has not failed.
+   */
+  async replay(id: number, files?: readonly PlannedFile[]): Promise<boolean> {
     const [changes] = await this.#tables.write([
       {
         sql: `UPDATE external_submission_jobs
               SET status = 'queued', next_retry_at_ms = NULL, lock_owner = NULL, lock_expires_at_ms = NULL,
                 updated_at_ms = ${this.#tables.now},
-                metadata_json = json_remove(json_set(coalesce(metadata_json, '{}'),
+                metadata_json = json_remove(json_set(json_patch(coalesce(metadata_json, '{}'), ?),
                   '$.replays', coalesce(json_extract(metadata_json, '$.replays'), 0) + 1,
                   '$.attempts_before_replay', attempt_count), '$.error_code', '$.dismissed')
               WHERE id = ? AND status = 'failed'`,
-        parameters: [id]
+        parameters: [JSON.stringify({ files }), id]
       }
     ])
     return changes === 1

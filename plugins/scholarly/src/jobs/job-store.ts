@@ -73,14 +73,7 @@ export class JobStore {
                 status, metadata_json, created_at_ms, updated_at_ms)
               VALUES (?, ?, ?, ?, ?, 'queued', ?, ${this.#tables.now}, ${this.#tables.now})
               ON CONFLICT (idempotency_key) DO NOTHING`,
-        parameters: [
-          publication_id,
-          content_sha3_256,
-          adapter,
-          operation,
-          idempotency_key,
-          JSON.stringify({ files })
-        ]
+        parameters: [publication_id, content_sha3_256, adapter, operation, idempotency_key, JSON.stringify({ files })]
       }
     ])
     const job = await this.findByKey(idempotency_key)

@@ -160,6 +160,7 @@ function submit(
       record: exchanges.record
     }),
     checkpoint: claim.checkpoint,
+    ...(claim.job.metadata.files === undefined ? {} : { plannedFiles: claim.job.metadata.files }),
     async saveCheckpoint(checkpoint) {
       signal.throwIfAborted()
       const text = JSON.stringify(checkpoint)

@@ -4,8 +4,14 @@ import { scholarlyErrors } from '../errors.ts'
 import { JOB_STATES } from '../jobs/job.ts'
 import { failures, job, jobId, publicationId, SCHOLARLY_TOPIC, time } from './shared.ts'
 
-const { SCH_CANCEL_REFUSED, SCH_DATABASE_MISSING, SCH_JOB_UNKNOWN, SCH_RECORD_REFUSED, SCH_REPLAY_REFUSED } =
-  scholarlyErrors.specs
+const {
+  SCH_CANCEL_REFUSED,
+  SCH_DATABASE_MISSING,
+  SCH_JOB_UNKNOWN,
+  SCH_PUBLICATION_UNKNOWN,
+  SCH_RECORD_REFUSED,
+  SCH_REPLAY_REFUSED
+} = scholarlyErrors.specs
 
 export const scholarlyJobs = defineOperation({
   id: 'scholarly.jobs',
@@ -97,10 +103,15 @@ export const scholarlyReplay = defineOperation({
     confirm_absent: t.boolean({
       default: false,
       description: 'Whether a person found that the archive has no entry; only for jobs whose outcome is unknown.'
+    }),
+    new_files: t.boolean({
+      default: false,
+      description:
+        'Whether the files are uploaded as they are now; else only those of the plan when the job was created.'
     })
   }),
   output: t.object({ job }),
-  errors: { SCH_DATABASE_MISSING, SCH_JOB_UNKNOWN, SCH_REPLAY_REFUSED },
+  errors: { ...failures, SCH_JOB_UNKNOWN, SCH_PUBLICATION_UNKNOWN, SCH_REPLAY_REFUSED },
   expose: {
     http: { method: 'POST', path: '/api/scholarly/replay' },
     rpc: true,

@@ -46,6 +46,9 @@ export const job = t.object({
   adapter: t.string(),
   operation: t.string(),
   status: t.enum(JOB_STATES),
+  files: t.array(t.object({ name: t.string(), bytes: t.integer(), sha3_256: t.string() }), {
+    description: 'Files of the plan when the job was created. No others are uploaded.'
+  }),
   attempt_count: t.integer(),
   external_submission_id: t.nullable(t.string()),
   last_error_class: t.nullable(t.string()),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { PlannedFile, PublicationManifest } from '@svc/contracts'
+import { isRemoteFailure, type PlannedFile, type PublicationManifest, publicationMedia } from '@svc/contracts'
 import { zenodoMetadata } from '../adapters/zenodo/zenodo-metadata.ts'
 import { citationCff } from './citation-cff.ts'
 import { crossrefWork } from './crossref-work.ts'
@@ -9,12 +9,10 @@ export const ZENODO_FILE = 'zenodo.json'
 export const BODY_FILE = 'body.md'
 const CITATIONS_FILE = 'citations.json'
 
-/** Files that are uploaded from a staging folder without an allow-list. */
-export const PLAN_FILES = [BODY_FILE, 'CITATION.cff', 'crossref_work.json', CITATIONS_FILE, ZENODO_FILE] as const
-
-/** Whether a file of the plan may be absent: a publication without citations has no file of them. */
-export function isOptional(name: string): boolean {
-  return name === CITATIONS_FILE
+/** Returns the names of the files that are uploaded from a staging folder without an allow-list. */
+export function planFiles({ citations_json }: Pick<PublicationManifest, 'citations_json'>): readonly string[] {
+  const citations = citations_json === null ? [] : [CITATIONS_FILE]
+  return [BODY_FILE, 'CITATION.cff', 'crossref_work.json', ...citations, ZENODO_FILE]
 }
 
 export interface GeneratedFile extends PlannedFile {
@@ -35,13 +33,29 @@ export function generatedFiles(manifest: PublicationManifest): readonly Generate
     name,
     text,
     bytes: Buffer.byteLength(text),
-    sha3_256: createHash('sha3-256').update(text).digest('hex')
+    sha3_256: hashOf(text)
   }))
+}
+
+/** Returns the SHA3-256 of all files that the approvals of a publication cover: those written from it, and its images. */
+export function approvedHashes(manifest: PublicationManifest): ReadonlySet<string> {
+  const hashes = [hashOf(manifest.body_markdown), ...publicationMedia(manifest).map(({ sha3_256 }) => sha3_256)]
+  try {
+    hashes.push(...generatedFiles(manifest).map(({ sha3_256 }) => sha3_256))
+  } catch (error) {
+    // Content that is not enough for all of the files.
+    if (!isRemoteFailure(error)) throw error
+  }
+  return new Set(hashes)
 }
 
 /** Returns the text of `staging_checksums.json`. */
 export function checksumsText(files: readonly PlannedFile[]): string {
   return json({ schema_version: 1, sha3_256: Object.fromEntries(files.map(({ name, sha3_256 }) => [name, sha3_256])) })
+}
+
+function hashOf(text: string): string {
+  return createHash('sha3-256').update(text).digest('hex')
 }
 
 function json(value: unknown): string {

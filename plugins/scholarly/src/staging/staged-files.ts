@@ -6,7 +6,7 @@ import { type PlannedFile, type PublicationManifest, RemoteFailure } from '@svc/
 import { errorMessage } from '@svc/plugin-sdk'
 import { collapse } from '../adapters/work.ts'
 import type { Settings } from '../settings.ts'
-import { BODY_FILE, CHECKSUMS_FILE, isOptional, PLAN_FILES, ZENODO_FILE } from './content.ts'
+import { BODY_FILE, CHECKSUMS_FILE, planFiles, ZENODO_FILE } from './content.ts'
 
 export const MAX_STAGED_BYTES = 100 * 1024 * 1024
 const MAX_JSON_BYTES = 4 * 1024 * 1024
@@ -38,13 +38,9 @@ export async function stagedFiles(
   const { staging_dir, upload_allowlist, verify_staging_checksums, require_metadata_parity } = settings
   if (staging_dir === undefined) return null
   const folder = await folderOf(resolve(projectRoot, staging_dir))
-  const names = upload_allowlist.length === 0 ? PLAN_FILES : [...new Set(upload_allowlist.map(relativeName))]
-  const isListed = upload_allowlist.length > 0
+  const names = upload_allowlist.length === 0 ? planFiles(manifest) : new Set(upload_allowlist.map(relativeName))
   const files: StagedFile[] = []
-  for (const name of names) {
-    const file = await stagedFile(folder, name, !isListed && isOptional(name), signal)
-    if (file !== null) files.push(file)
-  }
+  for (const name of names) files.push(await stagedFile(folder, name, signal))
   checkBody(files, manifest)
   if (verify_staging_checksums) checkChecksums(files, await readJson(folder, CHECKSUMS_FILE, signal))
   if (require_metadata_parity) checkTitle(await readJson(folder, ZENODO_FILE, signal), manifest)
@@ -75,18 +71,11 @@ async function folderOf(path: string): Promise<string> {
   }
 }
 
-/** Reads a file once. Returns null for an absent one that is optional. */
-async function stagedFile(
-  folder: string,
-  name: string,
-  isAbsentAllowed: boolean,
-  signal: AbortSignal
-): Promise<StagedFile | null> {
+/** Reads a file once. */
+async function stagedFile(folder: string, name: string, signal: AbortSignal): Promise<StagedFile> {
   const opened = await openInside(folder, name, MAX_STAGED_BYTES)
-  if (opened === null) {
-    if (isAbsentAllowed) return null
+  if (opened === null)
     throw invalid('staging_missing', `${join(folder, name)}: the file is missing; write it with svc scholarly stage`)
-  }
   const { handle, path } = opened
   try {
     const hash = createHash('sha3-256')

@@ -6,6 +6,8 @@ import { errorMessage } from '@svc/plugin-sdk'
 /** File of a deposit, on disk or in memory. */
 export interface DepositFile extends PlannedFile {
   readonly body: RemoteFile | Uint8Array
+  /** Whether the approvals of the publication cover the content. */
+  readonly isApproved: boolean
 }
 
 /** Hashes of files by the algorithm that an archive reports. Each file is read once. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type PublicationManifest, RemoteFailure } from '@svc/contracts'
+import { approvedHashes, BODY_FILE } from '../../staging/content.ts'
 import { stagedFiles } from '../../staging/staged-files.ts'
 import type { AdapterParts } from '../parts.ts'
 import type { DepositFile } from './deposit-file.ts'
@@ -26,11 +27,13 @@ export async function depositFiles(
           code: 'file_nested'
         }
       )
+    const approved = approvedHashes(manifest)
     return staged.map(({ name, bytes, sha3_256, path }) => {
-      return { name, bytes, sha3_256, body: { path, bytes, sha3_256 } }
+      return { name, bytes, sha3_256, body: { path, bytes, sha3_256 }, isApproved: approved.has(sha3_256) }
     })
   }
   if (!attachesBody(settings)) return []
   const body = Buffer.from(manifest.body_markdown, 'utf8')
-  return [{ name: 'body.md', bytes: body.length, sha3_256: createHash('sha3-256').update(body).digest('hex'), body }]
+  const sha3_256 = createHash('sha3-256').update(body).digest('hex')
+  return [{ name: BODY_FILE, bytes: body.length, sha3_256, body, isApproved: true }]
 }

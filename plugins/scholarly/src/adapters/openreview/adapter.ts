@@ -14,6 +14,7 @@ import { createOnce } from '../deposit/create-once.ts'
 import type { DepositFile } from '../deposit/deposit-file.ts'
 import { depositFiles } from '../deposit/deposit-files.ts'
 import { fingerprint } from '../deposit/fingerprint.ts'
+import { checkPlanned, uploadStep } from '../deposit/planned-files.ts'
 import { multipart } from '../multipart.ts'
 import type { AdapterParts } from '../parts.ts'
 import { invalid, workOf } from '../work.ts'
@@ -62,7 +63,7 @@ export function openReview(parts: AdapterParts, options: OpenReviewOptions = {})
       const { invitation, signature, marker } = target()
       const fields = Object.keys(noteContent(manifest, workOf(manifest), marker))
       const pdf = await pdfOf(manifest, signal)
-      const upload = pdf === null ? [] : [`Upload ${pdf.name}`]
+      const upload = pdf === null ? [] : [uploadStep(pdf)]
       return {
         steps: [
           `Look for a note of ${signature} with this ${marker === null ? 'title' : `digest in ${marker}`} at ${invitation}`,
@@ -119,6 +120,7 @@ export function openReview(parts: AdapterParts, options: OpenReviewOptions = {})
       find: createdAfter => find(server, to, content, createdAfter),
       async create() {
         const pdf = await pdfOf(manifest, context.signal)
+        checkPlanned(pdf === null ? [] : [pdf], context.plannedFiles)
         const fields = pdf === null ? content : { ...content, pdf: { value: await upload(server, to, pdf, context) } }
         const created = await server.send({
           method: 'POST',

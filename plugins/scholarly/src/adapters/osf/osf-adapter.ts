@@ -14,8 +14,9 @@ import { depositFiles } from '../deposit/deposit-files.ts'
 import { isPublished, publishStep } from '../deposit/deposit-flags.ts'
 import { fingerprint } from '../deposit/fingerprint.ts'
 import { missingStatus } from '../deposit/missing-status.ts'
+import { checkPlanned, uploadStep } from '../deposit/planned-files.ts'
+import { isSameTitle } from '../deposit/same-title.ts'
 import type { AdapterParts } from '../parts.ts'
-import { collapse } from '../work.ts'
 import { OsfApi, type OsfFile, type OsfNode } from './osf-api.ts'
 import { type OsfLicense, osfAttributes, osfLicense, tagOf } from './osf-metadata.ts'
 
@@ -55,7 +56,7 @@ export function osfAdapter(parts: AdapterParts): ScholarlyAdapter {
         steps: [
           `Create a private project at ${new URL(basesOf(parts).base).host} with the title ${JSON.stringify(title)}`,
           ...(license === null ? [] : [`Set its licence to ${license.name}`]),
-          ...files.map(({ name, bytes }) => `Upload ${name} (${bytes} bytes)`),
+          ...files.map(uploadStep),
           publishStep(parts.settings(), files.length, 'Make the project public', 'Leave the project private')
         ],
         files: files.map(({ name, bytes, sha3_256 }) => ({ name, bytes, sha3_256 }))
@@ -112,6 +113,7 @@ async function submit(
   const attributes = osfAttributes(manifest)
   const license = osfLicense(manifest)
   const files = await depositFiles(parts, manifest, context.signal)
+  checkPlanned(files, context.plannedFiles)
   const api = await apiOf(parts, context.http, context.signal)
   const hashes = new ArchiveHashes('sha256', context.signal)
   const tag = tagOf(manifest.content_sha3_256)
@@ -167,7 +169,7 @@ async function read(api: OsfApi, id: string): Promise<{ readonly node: OsfNode; 
 
 /** Throws if a project is not the one of this publication. */
 function checkEntry({ id, title, tags }: OsfNode, planned: string, tag: string): void {
-  if (collapse(title) !== planned || !tags.includes(tag))
+  if (!isSameTitle(title, planned) || !tags.includes(tag))
     throw changed(id, 'has another title or lost the tag with the digest')
 }
 

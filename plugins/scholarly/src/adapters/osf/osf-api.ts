@@ -82,7 +82,7 @@ export class OsfApi {
   async create(attributes: object): Promise<OsfNode> {
     const body = { data: { type: 'nodes', attributes } }
     const answer = await this.#send({ method: 'POST', url: `${this.#base}/nodes/`, ...json(body), accept: [400] })
-    if (answer.status !== 201) throw this.#refused(answer)
+    if (answer.status === 400) throw this.#refused(answer)
     return nodeOf(dataOf(answer))
   }
 

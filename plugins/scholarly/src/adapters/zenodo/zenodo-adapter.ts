@@ -15,8 +15,9 @@ import { depositFiles } from '../deposit/deposit-files.ts'
 import { isPublished, publishStep } from '../deposit/deposit-flags.ts'
 import { fingerprint } from '../deposit/fingerprint.ts'
 import { missingStatus } from '../deposit/missing-status.ts'
+import { checkPlanned, uploadStep } from '../deposit/planned-files.ts'
+import { isSameTitle } from '../deposit/same-title.ts'
 import type { AdapterParts } from '../parts.ts'
-import { collapse } from '../work.ts'
 import { type Deposition, ZenodoApi } from './zenodo-api.ts'
 import { zenodoMetadata } from './zenodo-metadata.ts'
 
@@ -56,7 +57,7 @@ export function zenodoAdapter(parts: AdapterParts): ScholarlyAdapter {
       return {
         steps: [
           `Create a draft deposition at ${new URL(baseOf(parts)).host} with the title ${JSON.stringify(title)}`,
-          ...files.map(({ name, bytes }) => `Upload ${name} (${bytes} bytes)`),
+          ...files.map(uploadStep),
           publishStep(parts.settings(), files.length, 'Publish the deposition, which registers its DOI', keep)
         ],
         files: files.map(({ name, bytes, sha3_256 }) => ({ name, bytes, sha3_256 }))
@@ -115,6 +116,7 @@ async function submit(
 ): Promise<SubmissionReceipt> {
   const metadata = zenodoMetadata(manifest)
   const files = await depositFiles(parts, manifest, context.signal)
+  checkPlanned(files, context.plannedFiles)
   const api = await apiOf(parts, context.http, context.signal)
   const hashes = new ArchiveHashes('md5', context.signal)
   const digest = manifest.content_sha3_256
@@ -178,7 +180,7 @@ function checkEntry({ id, state, title, notes }: Deposition, planned: string, di
       failureClass: 'fatal',
       code: 'entry_error'
     })
-  if (collapse(title) !== planned || !notes.includes(digest))
+  if (!isSameTitle(title, planned) || !notes.includes(digest))
     throw changed(id, 'has another title or lost the digest in its notes')
 }
 

@@ -80,7 +80,7 @@ export class ZenodoApi {
   async create(metadata: object): Promise<Deposition> {
     const url = `${this.#base}/deposit/depositions`
     const answer = await this.#send({ method: 'POST', url, ...json({ metadata }), accept: [400, 422] })
-    if (answer.status !== 201) throw this.#refused(answer)
+    if (answer.status >= 400) throw this.#refused(answer)
     return depositionOf(answer.json())
   }
 
