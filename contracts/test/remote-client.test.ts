@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -113,6 +113,10 @@ t.test('Retry-After is seconds or a date; a long one is left to the caller', asy
   const dated = await world(t, [status(503, { 'retry-after': date })])
   const { retryAfterMs = 0 } = await failureOf(dated.client.send({ method: 'GET', url: dated.url }))
   t.ok(retryAfterMs > 3_500_000 && retryAfterMs <= 3_600_000)
+  for (const endless of ['9'.repeat(400), '99999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT']) {
+    const long = await world(t, [status(429, { 'retry-after': endless })])
+    t.equal((await failureOf(long.client.send({ method: 'GET', url: long.url }))).retryAfterMs, 86_400_000)
+  }
   const past = await world(t, [status(429, { 'retry-after': new Date(0).toUTCString() }), status(200)])
   t.equal((await past.client.send({ method: 'GET', url: past.url })).status, 200)
 })
@@ -139,6 +143,7 @@ t.test('answers are limited in size and time, and a server that sends nothing is
   }
   const large = await world(t, [endless], { attempts: 1 })
   t.match(await failureOf(large.client.send({ method: 'GET', url: large.url })), { code: 'answer_too_large' })
+  t.match(large.exchanges, [{ http_status: 200, error_class: 'fatal' }])
   const trickle: Answer = (_, response) => {
     const timer = setInterval(() => response.write(' '), 5)
     response.once('close', () => clearInterval(timer))
@@ -180,6 +185,12 @@ t.test('a file is streamed with its length, and one that changed is never sent c
     code: 'file_changed'
   })
   t.notOk(received.some(body => body.includes('b') && body.length === 300_000))
+  rmSync(path)
+  t.match(await failureOf(client.send({ method: 'PUT', url, body: file })), {
+    failureClass: 'fatal',
+    code: 'file_unreadable',
+    outcomeUnknown: false
+  })
 })
 
 t.test('exchanges are recorded as hashes, without query, header or body, and errors contain none of them', async t => {
@@ -222,6 +233,19 @@ t.test('an abort ends a request and its delays, with the reason of the signal', 
   setImmediate(() => abort.abort(reason))
   await t.rejects(sending, reason)
   await t.rejects(client.send({ method: 'GET', url }), reason)
+})
+
+t.test('a request that an abort interrupts is recorded, and none is sent after an abort', async t => {
+  const abort = new AbortController()
+  const reason = new Error('stopped')
+  const interrupted = await world(t, [() => abort.abort(reason)], { signal: abort.signal })
+  await t.rejects(interrupted.client.send({ method: 'POST', url: interrupted.url, body: 'x' }), reason)
+  t.match(interrupted.exchanges, [{ method: 'POST', http_status: null, error_class: 'transient' }])
+  const late = new AbortController()
+  const beforeAttempt = async () => late.abort(reason)
+  const checked = await world(t, [status(200)], { signal: late.signal, beforeAttempt })
+  await t.rejects(checked.client.send({ method: 'POST', url: checked.url, body: 'x' }), reason)
+  t.equal(checked.requests(), 0)
 })
 
 t.test('what a queue checks before an attempt can stop it', async t => {

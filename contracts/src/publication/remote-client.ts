@@ -13,6 +13,8 @@ const SILENCE_MS = 30_000
 const MAX_ANSWER_MS = 120_000
 /** A longer `Retry-After` is left to the queue. */
 const MAX_WAIT_MS = 8_000
+/** A longer one is not believed: the largest windows of rate limits are days. */
+const MAX_RETRY_AFTER_MS = 86_400_000
 
 export interface RemoteRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -109,6 +111,7 @@ export class RemoteClient {
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted()
       await beforeAttempt?.(request.method)
+      signal.throwIfAborted()
       try {
         return await this.#once(request, url)
       } catch (error) {
@@ -131,6 +134,7 @@ export class RemoteClient {
     let timer: NodeJS.Timeout | undefined
     let answerTimer: NodeJS.Timeout | undefined
     let isOver = false
+    let isReported = false
     const expire = (problem: string): void => watchdog.abort(new DOMException(problem, 'TimeoutError'))
     const feed = (): void => {
       clearTimeout(timer)
@@ -140,7 +144,9 @@ export class RemoteClient {
     }
     const abort = (): void => watchdog.abort(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
-    const report = (http_status: number | null, response: string | null, error_class: string | null): void =>
+    const report = (http_status: number | null, response: string | null, error_class: string | null): void => {
+      if (isReported) return
+      isReported = true
       record?.({
         at_ms: at,
         method,
@@ -150,6 +156,7 @@ export class RemoteClient {
         response_fingerprint: response === null ? null : createHash('sha3-256').update(response).digest('hex'),
         error_class
       })
+    }
     feed()
     try {
       const sent = bodyOf(body, bytes => hash.update(bytes), feed, onSent)
@@ -174,10 +181,13 @@ export class RemoteClient {
     } catch (error) {
       const failure = isRemoteFailure(error) ? error : (error as Error).cause
       if (isRemoteFailure(failure)) {
-        if (failure.code === 'file_changed') report(null, null, failure.failureClass)
+        report(failure.httpStatus ?? null, null, failure.failureClass)
         throw failure
       }
-      signal.throwIfAborted()
+      if (signal.aborted) {
+        report(null, null, 'transient')
+        throw signal.reason
+      }
       const problem = networkFailure(service, error)
       report(null, null, problem.failureClass)
       throw problem
@@ -255,7 +265,7 @@ async function* fileChunks(
     return chunk
   }
   if (before !== undefined) yield send(before)
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+  for await (const chunk of bytesOf(path)) {
     if (held !== null) {
       yield send(held)
       sent += held.length
@@ -274,6 +284,18 @@ async function* fileChunks(
     onSent?.(sent + held.length)
   }
   if (after !== undefined) yield send(after)
+}
+
+async function* bytesOf(path: string): AsyncIterable<Buffer> {
+  try {
+    yield* createReadStream(path) as AsyncIterable<Buffer>
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? errorMessage(error)
+    throw new RemoteFailure(`${path}: the file cannot be read (${reason}); restore it, then submit again`, {
+      failureClass: 'fatal',
+      code: 'file_unreadable'
+    })
+  }
 }
 
 async function textOf(response: Response, service: string, feed: () => void): Promise<string> {
@@ -331,12 +353,11 @@ function networkFailure(service: string, error: unknown): RemoteFailure {
   })
 }
 
-/** Returns the milliseconds of a `Retry-After` header: seconds or a date (RFC 9110, 10.2.3). */
+/** Returns the milliseconds of a `Retry-After` header, at most a day: seconds or a date (RFC 9110, 10.2.3). */
 function retryAfter(value: string | null): number | null {
   if (value === null) return null
-  if (/^\d+$/.test(value.trim())) return Number(value) * 1_000
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? null : Math.max(0, at - Date.now())
+  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
+  return Number.isNaN(ms) ? null : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS)
 }
 
 function parse(service: string, text: string): unknown {
