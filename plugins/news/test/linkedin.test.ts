@@ -48,6 +48,20 @@ t.test('linkedin leaves the outcome to a person where the token may not read pos
   t.equal(service.requests(...CREATE).length, 1)
 })
 
+t.test('linkedin leaves the outcome to a person where a full list does not reach the first attempt', async t => {
+  const { service, posts, linkedin } = await openLinkedIn(t)
+  service.fail(...CREATE, 'cut-before')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(linkedin, postWith({})), { code: 'network' })
+  run.later(60_000)
+  const author = 'urn:li:organization:5515715'
+  for (let n = 0; n < 50; n++) posts.push({ id: `urn:li:share:${n}`, author, commentary: 'x', createdAt: Date.now() })
+  await t.rejects(run.attempt(linkedin, postWith({})), { code: 'outcome_unknown', failureClass: 'fatal' })
+  posts[49] = { ...posts[49], createdAt: 1, lastModifiedAt: 1 }
+  await run.attempt(linkedin, postWith({}))
+  t.equal(service.requests(...CREATE).length, 2)
+})
+
 t.test('linkedin sends a post again only after a lost request had time to appear', async t => {
   const { service, posts, linkedin } = await openLinkedIn(t)
   service.fail(...CREATE, 'cut-before')

@@ -37,7 +37,8 @@ export async function openCollective(t: Test) {
       html: String(update.html),
       id: `update-${updates.length + 1}`,
       slug: 'svc-2',
-      publishedAt: null
+      publishedAt: null,
+      createdAt: new Date().toISOString()
     }
     updates.push(entry)
     return { body: { data: { createUpdate: entry } } }

@@ -31,7 +31,7 @@ t.test('open_collective continues after each lost answer without a second update
 })
 
 t.test('open_collective ends where the process ends after each checkpoint, and continues', async t => {
-  for (const endsAfter of [0, 1]) {
+  for (const endsAfter of [0, 1, 2]) {
     const { updates, published, collective } = await openCollective(t)
     const run = new ChannelRun()
     run.endsAfter = endsAfter
@@ -41,6 +41,32 @@ t.test('open_collective ends where the process ends after each checkpoint, and c
     t.equal(updates.length, 1)
     t.equal(published.length, 1)
   }
+})
+
+t.test('open_collective waits before it publishes again what a lost request may still publish', async t => {
+  const { service, published, collective } = await openCollective(t)
+  service.fail(...QUERY, undefined, undefined, 'cut-before')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(collective, POST), { code: 'network' })
+  await t.rejects(run.attempt(collective, POST), { code: 'outcome_pending', failureClass: 'transient' })
+  t.equal(published.length, 0)
+  run.later()
+  await run.attempt(collective, POST)
+  t.equal(published.length, 1)
+})
+
+t.test('open_collective leaves the outcome to a person where a full list does not reach the first attempt', async t => {
+  const { service, updates, collective } = await openCollective(t)
+  service.fail(...QUERY, 'cut-before')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(collective, POST), { code: 'network' })
+  run.later(60_000)
+  const createdAt = new Date().toISOString()
+  for (let n = 0; n < 50; n++) updates.push({ id: `x${n}`, slug: 'x', html: '', publishedAt: null, createdAt })
+  await t.rejects(run.attempt(collective, POST), { code: 'outcome_unknown', failureClass: 'fatal' })
+  updates.unshift({ id: 'old', slug: 'x', html: '', publishedAt: null, createdAt: '2020-01-01T00:00:00Z' })
+  updates.pop()
+  t.match(await run.attempt(collective, POST), { externalId: 'update-51' })
 })
 
 t.test('open_collective reports an update that was removed before it was published', async t => {
@@ -65,6 +91,10 @@ t.test('open_collective maps errors of GraphQL and of HTTP to classes', async t 
     [
       error('INTERNAL_SERVER_ERROR'),
       { code: 'open_collective_internal_server_error', failureClass: 'transient', outcomeUnknown: true }
+    ],
+    [
+      { body: { data: null, errors: [{ message: 'x' }] } },
+      { code: 'open_collective_internal', failureClass: 'transient', outcomeUnknown: true }
     ],
     [error('BAD_USER_INPUT'), { code: 'open_collective_bad_user_input', failureClass: 'fatal' }],
     [

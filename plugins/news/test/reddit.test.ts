@@ -39,12 +39,44 @@ t.test('reddit waits for its lists before it sends a post again whose request wa
   t.equal(posts.length, 1)
 })
 
+t.test(
+  'reddit finds a post whose title has other spaces, and a person decides where a full list has not got it',
+  async t => {
+    const { service, posts, reddit } = await openReddit(t)
+    const post = postWith({ subreddit: 'programming', title: ' Two  spaces ' })
+    service.fail(...SUBMIT, 'cut-after')
+    const run = new ChannelRun()
+    await t.rejects(run.attempt(reddit, post), { code: 'network' })
+    const [sent] = posts.splice(0) as { data: Record<string, unknown> }[]
+    const created_utc = Date.now() / 1_000
+    for (let n = 0; n < 100; n++)
+      posts.push({ data: { name: `t3_x${n}`, title: 'x', subreddit: 'other', created_utc } })
+    run.later(60_000)
+    await t.rejects(run.attempt(reddit, post), { code: 'outcome_unknown', failureClass: 'fatal' })
+    posts[0] = { data: { ...sent?.data, title: 'Two spaces' } }
+    t.match(await run.attempt(reddit, post), { externalId: 't3_p1' })
+    t.equal(service.requests(...SUBMIT).length, 1)
+  }
+)
+
+t.test('reddit sends again where a full list reaches back beyond the first attempt', async t => {
+  const { service, posts, reddit } = await openReddit(t)
+  service.fail(...SUBMIT, 'cut-before')
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(reddit, POST), { code: 'network' })
+  run.later(60_000)
+  for (let n = 0; n < 100; n++)
+    posts.push({ data: { name: `t3_x${n}`, title: 'x', subreddit: 'other', created_utc: 1 } })
+  t.match(await run.attempt(reddit, POST), { externalId: 't3_p101' })
+})
+
 t.test('reddit gives the outcome to a person where the account may not read its posts', async t => {
   const { service, reddit } = await openReddit(t)
   service.fail(...SUBMIT, 'cut-after')
-  service.fail('GET', '/user/ada/submitted', { status: 403 })
+  service.fail('GET', '/user/ada/submitted', { status: 401 }, { status: 401 }, { status: 403 })
   const run = new ChannelRun()
   await t.rejects(run.attempt(reddit, POST), { code: 'network', outcomeUnknown: true })
+  await t.rejects(run.attempt(reddit, POST), { code: 'http_401', failureClass: 'auth' })
   await t.rejects(run.attempt(reddit, POST), { code: 'outcome_unknown', failureClass: 'fatal' })
   t.equal(service.requests(...SUBMIT).length, 1)
 })
@@ -123,6 +155,8 @@ t.test('reddit repeats a login whose answer was lost, and reports a login that f
   await t.rejects(new ChannelRun().attempt(other.reddit, POST), { code: 'http_401', failureClass: 'auth' })
   other.service.fail('POST', '/api/v1/access_token', { body: {} })
   await t.rejects(new ChannelRun().attempt(other.reddit, POST), { code: 'oauth_refused', failureClass: 'auth' })
+  other.service.fail('POST', '/api/v1/access_token', { status: 503 }, { status: 503 }, { status: 503 })
+  await t.rejects(new ChannelRun().attempt(other.reddit, POST), { code: 'http_503', outcomeUnknown: false })
 })
 
 t.test('reddit reports a silent server as an unknown outcome', async t => {

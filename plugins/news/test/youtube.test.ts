@@ -121,6 +121,37 @@ t.test('youtube looks for the video by its tag where the session has ended', asy
   t.equal(videos.length, 1)
 })
 
+t.test('youtube waits from the last bytes of an upload on, not from its first', async t => {
+  const { service, sessions, videos, youtube } = await openProject(t, LARGE)
+  const run = new ChannelRun()
+  run.endsAfter = 2
+  await t.rejects(run.attempt(youtube, LARGE_POST), { message: 'the process ended' })
+  run.endsAfter = Number.POSITIVE_INFINITY
+  run.later()
+  service.fail('PUT', UPLOAD, undefined, ...Array<'cut-after'>(8).fill('cut-after'))
+  await t.rejects(run.attempt(youtube, LARGE_POST), { code: 'network' })
+  service.fail('PUT', UPLOAD)
+  sessions.clear()
+  videos.length = 0
+  await t.rejects(run.attempt(youtube, LARGE_POST), { code: 'outcome_unknown', failureClass: 'fatal' })
+  t.equal(videos.length, 0)
+})
+
+t.test('youtube leaves the outcome to a person where all of the last uploads are newer', async t => {
+  const { service, sessions, videos, youtube } = await openProject(t)
+  service.fail('PUT', UPLOAD, ...Array<'cut-after'>(8).fill('cut-after'))
+  const run = new ChannelRun()
+  await t.rejects(run.attempt(youtube, POST), { code: 'network' })
+  service.fail('PUT', UPLOAD)
+  sessions.clear()
+  const video = { sha256: '', status: {}, snippet: { publishedAt: new Date().toISOString(), tags: [] } }
+  videos.splice(0, 1, ...Array.from({ length: 50 }, (_, n) => ({ ...video, id: `other-${n}` })))
+  run.later()
+  await t.rejects(run.attempt(youtube, POST), { code: 'outcome_unknown', failureClass: 'fatal' })
+  videos.splice(49, 1, { ...video, id: 'old', snippet: { publishedAt: '2020-01-01T00:00:00Z', tags: [] } })
+  t.match(await run.attempt(youtube, POST), { externalId: 'video-51' })
+})
+
 t.test('youtube begins again where a session ended before its last bytes', async t => {
   const { service, sessions, videos, youtube } = await openProject(t)
   service.fail('PUT', UPLOAD, { status: 404 })

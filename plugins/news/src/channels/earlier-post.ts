@@ -1,7 +1,7 @@
 import { type ChannelContext, type ChannelReceipt, isRemoteFailure, RemoteFailure } from '@svc/contracts'
 
 /** Difference that the clocks of this machine and of a service may have. */
-const CLOCK_SKEW_MS = 10 * 60_000
+export const CLOCK_SKEW_MS = 10 * 60_000
 
 /** Unix milliseconds. */
 export interface SendingTimes {
@@ -65,9 +65,19 @@ export async function lookOrGiveUp<A>(service: string, known: string, look: () =
   } catch (error) {
     if (!isRemoteFailure(error) || error.retryable || error.code === 'outcome_unknown') throw error
     // With another token, svc looks again.
-    if (error.httpStatus === 401) throw error
+    if (error.httpStatus === 401 || error.code === 'oauth_refused') throw error
     throw outcomeUnknown(service, `${known}, and it cannot be looked up (${error.code})`)
   }
+}
+
+/**
+ * Throws the code `outcome_unknown` if a list in which the post was not found may lack it: the list is full, and all its
+ * entries are newer than the first attempt. `times`: Unix milliseconds of the entries; others than numbers count as newer.
+ */
+export function checkComplete(service: string, times: readonly number[], limit: number, sinceMs: number): void {
+  // Without a time, no attempt has sent anything.
+  if (sinceMs > 0 && times.length >= limit && !times.some(time => time < sinceMs))
+    throw outcomeUnknown(service, `the post is not among the latest ${limit} entries of the account`)
 }
 
 /** Returns a time of the checkpoint in Unix milliseconds, or null. */

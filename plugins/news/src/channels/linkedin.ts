@@ -13,13 +13,15 @@ import { cutText } from '../text/cut.ts'
 import { codePoints, lengthOf } from '../text/meters.ts'
 import { addressOf, answerIncomplete, codeOf, fieldAt, listAt, textAt } from './answer.ts'
 import { channelText, summaryWithLink } from './derived-text.ts'
-import { findEarlierPost, sendingNow } from './earlier-post.ts'
+import { checkComplete, findEarlierPost, sendingNow } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 
 const SERVICE = 'LinkedIn'
 const COMMENTARY = codePoints(3_000)
 const MAX_TITLE = 400
 const SETTLE_MS = 60_000
+/** Posts of one list. */
+const LIST = 50
 const MAX_HASHTAGS = 5
 
 interface Options {
@@ -188,14 +190,15 @@ function parsed(text: string, field: string): string | null {
 
 /** Looks in the latest posts of the author; needs the right to read them. */
 async function findPost(send: Send, author: string, post: NewsPost, sinceMs: number): Promise<ChannelReceipt | null> {
-  const query = `q=author&author=${encodeURIComponent(author)}&count=50&sortBy=LAST_MODIFIED`
+  const query = `q=author&author=${encodeURIComponent(author)}&count=${LIST}&sortBy=LAST_MODIFIED`
   const answer = await send({
     method: 'GET',
     path: `/rest/posts?${query}`,
     headers: { 'x-restli-method': 'FINDER' }
   })
   const text = littleText(post)
-  const found = listAt(answer.json(), 'elements').find(
+  const posts = listAt(answer.json(), 'elements')
+  const found = posts.find(
     each =>
       Number(fieldAt(each, 'createdAt')) >= sinceMs &&
       // Without a time, an older text of the same item must not be taken for this one.
@@ -203,7 +206,10 @@ async function findPost(send: Send, author: string, post: NewsPost, sinceMs: num
         (sinceMs > 0 && textAt(each, 'content', 'article', 'source') === post.link))
   )
   const id = textAt(found, 'id')
-  return id === null || !URN.test(id) ? null : receipt(id)
+  if (id !== null && URN.test(id)) return receipt(id)
+  const changedMs = (each: unknown): number => Number(fieldAt(each, 'lastModifiedAt') ?? fieldAt(each, 'createdAt'))
+  checkComplete(SERVICE, posts.map(changedMs), LIST, sinceMs)
+  return null
 }
 
 function receipt(externalId: string): ChannelReceipt {

@@ -11,7 +11,7 @@ import { cutText } from '../text/cut.ts'
 import { codePoints } from '../text/meters.ts'
 import { addressOf, answerIncomplete, codeOf, fieldAt, listAt, textAt } from './answer.ts'
 import { channelText } from './derived-text.ts'
-import { findEarlierPost, sendingNow } from './earlier-post.ts'
+import { checkComplete, findEarlierPost, sendingNow, timeAt } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 
 const SERVICE = 'Open Collective'
@@ -19,6 +19,8 @@ const TITLE = codePoints(255)
 /** Open Collective states no limit; a longer text belongs on the site. */
 const BODY = codePoints(10_000)
 const SETTLE_MS = 10_000
+/** Updates of one list. */
+const LIST_LENGTH = 50
 
 interface Options {
   readonly title?: string
@@ -51,7 +53,7 @@ const READ = `query ReadUpdate($id: String!) {
 }`
 const LIST = `query ListUpdates($slug: String!) {
   account(slug: $slug) {
-    updates(limit: 50, orderBy: { field: CREATED_AT, direction: DESC }) { nodes { id slug html publishedAt } }
+    updates(limit: ${LIST_LENGTH}, orderBy: { field: CREATED_AT, direction: DESC }) { nodes { id slug html createdAt } }
   }
 }`
 
@@ -80,8 +82,7 @@ export function openCollectiveChannel(parts: ChannelParts): NewsChannel {
     async send(post, context) {
       const { query, slug } = await session(parts, credentials, context)
       const id = await createdUpdate(query, slug, post, context)
-      await context.saveCheckpoint({ ...sendingNow(context), update_id: id })
-      return publish(query, slug, id, post)
+      return publish(query, slug, id, post, context)
     }
   }
 }
@@ -110,14 +111,15 @@ async function session(
     })
     const body = answer.json()
     const [error] = listAt(body, 'errors')
-    if (error !== undefined || answer.status === 400) throw refusalOf(error)
+    if (error !== undefined || answer.status === 400) throw refusalOf(error, answer.status)
     return fieldAt(body, 'data')
   }
   return { query, slug }
 }
 
-function refusalOf(error: unknown): RemoteFailure {
-  const name = textAt(error, 'extensions', 'code') ?? 'error'
+function refusalOf(error: unknown, status: number): RemoteFailure {
+  // An error without a code comes from within an operation, unless the request was refused as a whole.
+  const name = textAt(error, 'extensions', 'code') ?? (status === 400 ? 'error' : 'internal')
   const code = codeOf('open_collective', name)
   if (/unauthorized|forbidden|unauthenticated/i.test(name))
     return new RemoteFailure(`${SERVICE}: the token is not accepted (${code}); it needs the scope updates`, {
@@ -151,7 +153,7 @@ async function createdUpdate(query: Query, slug: string, post: NewsPost, context
   const known = textAt(context.checkpoint, 'update_id')
   if (known !== null) return known
   const marker = markerOf(context.attemptKey)
-  const look = () => findUpdate(query, slug, marker)
+  const look = (sinceMs: number) => findUpdate(query, slug, marker, sinceMs)
   const earlier = await findEarlierPost(context, { service: SERVICE, settleMs: SETTLE_MS, look })
   if (earlier !== null) return earlier.externalId
   await context.saveCheckpoint(sendingNow(context))
@@ -159,20 +161,34 @@ async function createdUpdate(query: Query, slug: string, post: NewsPost, context
   const update = { title: titleOf(post), html: htmlOf(post, marker), isPrivate, account: { slug } }
   const id = textAt(await query(CREATE, { update }), 'createUpdate', 'id')
   if (id === null) throw answerIncomplete(SERVICE, 'id of the update')
+  await context.saveCheckpoint({ ...sendingNow(context), update_id: id })
   return id
 }
 
-async function findUpdate(query: Query, slug: string, marker: string): Promise<ChannelReceipt | null> {
+async function findUpdate(query: Query, slug: string, marker: string, sinceMs: number): Promise<ChannelReceipt | null> {
   const updates = listAt(await query(LIST, { slug }), 'account', 'updates', 'nodes')
   const id = textAt(
     updates.find(each => textAt(each, 'html')?.includes(marker)),
     'id'
   )
-  return id === null ? null : { externalId: id }
+  if (id !== null) return { externalId: id }
+  checkComplete(
+    SERVICE,
+    updates.map(each => Date.parse(textAt(each, 'createdAt') ?? '')),
+    LIST_LENGTH,
+    sinceMs
+  )
+  return null
 }
 
 /** Publishes an update that is not published yet: publishing notifies the audience. */
-async function publish(query: Query, slug: string, id: string, post: NewsPost): Promise<ChannelReceipt> {
+async function publish(
+  query: Query,
+  slug: string,
+  id: string,
+  post: NewsPost,
+  context: ChannelContext
+): Promise<ChannelReceipt> {
   let update = fieldAt(await query(READ, { id }), 'update')
   if (update === null || update === undefined)
     throw new RemoteFailure(`${SERVICE}: the update ${id} was removed before it was published; use svc news resolve`, {
@@ -180,6 +196,17 @@ async function publish(query: Query, slug: string, id: string, post: NewsPost): 
       code: 'update_removed'
     })
   if (textAt(update, 'publishedAt') === null) {
+    const sentAt = context.checkpoint?.publishing === true ? timeAt(context, 'sent_at_ms') : null
+    const waitMs = (sentAt ?? 0) + SETTLE_MS - Date.now()
+    // Two requests at the same time would notify the audience twice.
+    if (waitMs > 0)
+      throw new RemoteFailure(`${SERVICE}: the earlier attempt may still publish the update; svc looks again later`, {
+        failureClass: 'transient',
+        code: 'outcome_pending',
+        retryAfterMs: Math.min(waitMs, SETTLE_MS),
+        outcomeUnknown: true
+      })
+    await context.saveCheckpoint({ ...sendingNow(context), update_id: id, publishing: true })
     const { audience } = post.options as Options
     update = fieldAt(await query(publishText(audience), { id }), 'publishUpdate')
   }

@@ -15,7 +15,7 @@ import { cutText } from '../text/cut.ts'
 import { codePoints, fits } from '../text/meters.ts'
 import { addressOf, answerIncomplete, codeOf, fieldAt, listAt, textAt } from './answer.ts'
 import { channelText, summaryWithLink } from './derived-text.ts'
-import { findEarlierPost, outcomeUnknown, sendingNow } from './earlier-post.ts'
+import { checkComplete, findEarlierPost, outcomeUnknown, sendingNow } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 
 const SERVICE = 'Reddit'
@@ -23,6 +23,8 @@ const TITLE = codePoints(300)
 const BODY = codePoints(40_000)
 /** Lists of Reddit are built after a post is accepted. */
 const SETTLE_MS = 60_000
+/** Posts of one list; the most that Reddit gives. */
+const LIST = 100
 
 interface Options {
   readonly subreddit: string
@@ -225,19 +227,32 @@ async function findSubmission(
 ): Promise<ChannelReceipt | null> {
   const name = textAt((await send({ method: 'GET', path: '/api/v1/me?raw_json=1' })).json(), 'name')
   if (name === null) throw outcomeUnknown(SERVICE, 'the account has no name')
-  const path = `/user/${encodeURIComponent(name)}/submitted?sort=new&limit=100&raw_json=1`
+  const path = `/user/${encodeURIComponent(name)}/submitted?sort=new&limit=${LIST}&raw_json=1`
   const posts = listAt((await send({ method: 'GET', path })).json(), 'data', 'children')
   const isSame = (post: unknown): boolean =>
     textAt(post, 'data', 'subreddit')?.toLowerCase() === subreddit.toLowerCase() &&
-    textAt(post, 'data', 'title') === title &&
-    Number(fieldAt(post, 'data', 'created_utc')) * 1_000 >= sinceMs &&
+    plainSpaces(textAt(post, 'data', 'title') ?? '') === plainSpaces(title) &&
+    createdMs(post) >= sinceMs &&
     // Without a time, an older item with the same title must not be taken for this one.
     (sinceMs > 0 || hasContent(post, text, link))
   const found = posts.find(isSame)
   const id = textAt(found, 'data', 'name')
-  if (id === null) return null
+  if (id === null) {
+    checkComplete(SERVICE, posts.map(createdMs), LIST, sinceMs)
+    return null
+  }
   const permalink = textAt(found, 'data', 'permalink')
   return receipt(id, permalink === null ? null : `https://www.reddit.com${permalink}`)
+}
+
+/** Returns Unix milliseconds, or NaN. */
+function createdMs(post: unknown): number {
+  return Number(fieldAt(post, 'data', 'created_utc')) * 1_000
+}
+
+/** Reddit may change the spaces of a title. */
+function plainSpaces(title: string): string {
+  return title.trim().replace(/\s+/g, ' ')
 }
 
 function hasContent(post: unknown, text: string | null, link: string): boolean {

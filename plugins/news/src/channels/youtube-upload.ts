@@ -62,7 +62,8 @@ export async function uploadVideo(options: UploadOptions): Promise<UploadResult>
         mayBeComplete = wasComplete
       }
       if (answer.status === 404 || answer.status === 410) {
-        await onProgress(at ?? 0, mayBeComplete)
+        // Otherwise the checkpoint keeps the time at which the last bytes were sent.
+        if (!mayBeComplete) await onProgress(at ?? 0, false)
         return { id: null, mayExist: mayBeComplete }
       }
       if (answer.status !== 308) return { id: videoIdOf(answer) }

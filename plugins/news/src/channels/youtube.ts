@@ -1,7 +1,6 @@
 import {
   type ChannelContext,
   type ChannelReceipt,
-  isRemoteFailure,
   type NewsChannel,
   type NewsPost,
   type RemoteAnswer,
@@ -15,7 +14,7 @@ import { cutText } from '../text/cut.ts'
 import { codePoints, utf8Bytes } from '../text/meters.ts'
 import { addressOf, listAt, textAt } from './answer.ts'
 import { channelText, summaryWithLink } from './derived-text.ts'
-import { outcomeUnknown } from './earlier-post.ts'
+import { CLOCK_SKEW_MS, checkComplete, lookOrGiveUp, outcomeUnknown } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 import { openSession, sealSession } from './youtube-session.ts'
 import { refusalOf, type UploadResult, uploadVideo } from './youtube-upload.ts'
@@ -27,6 +26,8 @@ const TITLE = codePoints(100)
 const DESCRIPTION = utf8Bytes(5_000)
 /** After this time, the list of uploads of a channel has each completed upload. */
 const SETTLE_MS = 3_600_000
+/** Uploads of one list; the most that YouTube gives. */
+const LIST = 50
 
 interface Options {
   readonly video: string
@@ -132,8 +133,8 @@ async function resumeUpload(
   if (!result.mayExist) return null
   const found = await findVideo(connection, context)
   if (found !== null) return receipt(found)
-  const startedAt = Number(context.checkpoint?.sent_at_ms ?? 0)
-  if (Date.now() - startedAt >= SETTLE_MS) return null
+  const sentAt = Number(context.checkpoint?.sent_at_ms ?? 0)
+  if (Date.now() - sentAt >= SETTLE_MS) return null
   throw outcomeUnknown(SERVICE, 'the upload has ended, and its video is not in the list of the channel')
 }
 
@@ -161,10 +162,7 @@ async function startUpload(
   })
   if (answer.status >= 400) throw refusalOf(answer)
   const session = sessionOf(answer, connection.base)
-  const startedAt = Date.now()
-  await context.saveCheckpoint(
-    checkpointOf(connection, session, { sentBytes: 0, completing: false, startedAt }, context)
-  )
+  await context.saveCheckpoint(checkpointOf(connection, session, { sentBytes: 0, completing: false }, context))
   const { id } = await upload(connection, session, false, video, context)
   if (id !== null) return receipt(id)
   throw new RemoteFailure(`${SERVICE}: the server ended the upload; try again`, {
@@ -181,7 +179,6 @@ function upload(
   video: VideoFile,
   context: ChannelContext
 ): Promise<UploadResult> {
-  const startedAt = resumed ? Number(context.checkpoint?.sent_at_ms ?? 0) : Date.now()
   return uploadVideo({
     send: connection.send,
     session,
@@ -191,7 +188,7 @@ function upload(
     signal: context.signal,
     onProgress(sentBytes, completing) {
       connection.onSent(sentBytes)
-      return context.saveCheckpoint(checkpointOf(connection, session, { sentBytes, completing, startedAt }, context))
+      return context.saveCheckpoint(checkpointOf(connection, session, { sentBytes, completing }, context))
     }
   })
 }
@@ -200,18 +197,16 @@ interface UploadState {
   readonly sentBytes: number
   /** Whether the last chunk may have been sent. */
   readonly completing: boolean
-  /** Unix milliseconds. */
-  readonly startedAt: number
 }
 
 function checkpointOf(
   { refreshToken }: Connection,
   session: string,
-  { sentBytes, completing, startedAt }: UploadState,
+  { sentBytes, completing }: UploadState,
   { attemptKey }: ChannelContext
 ): Readonly<Record<string, unknown>> {
   const sealed = sealSession(session, refreshToken, attemptKey)
-  return { session: sealed, sent_bytes: sentBytes, completing, sent_at_ms: startedAt }
+  return { session: sealed, sent_bytes: sentBytes, completing, sent_at_ms: Date.now() }
 }
 
 /** Returns the address of the upload. It receives the access token, so that it must have the origin of the API. */
@@ -259,26 +254,27 @@ function withoutBrackets(text: string): string {
   return text.replace(/</g, '‹').replace(/>/g, '›')
 }
 
-/** Looks for the tag in the last 50 uploads of the channel. */
-async function findVideo({ send, base }: Connection, { attemptKey }: ChannelContext): Promise<string | null> {
+/** Looks for the tag in the last uploads of the channel. */
+function findVideo({ send, base }: Connection, { attemptKey, checkpoint }: ChannelContext): Promise<string | null> {
   const read = async (path: string): Promise<unknown> =>
     (await send({ method: 'GET', url: addressOf(base, `/youtube/v3/${path}`) })).json()
-  try {
+  return lookOrGiveUp(SERVICE, 'an earlier attempt may have uploaded the video', async () => {
     const channels = listAt(await read('channels?part=contentDetails&mine=true'), 'items')
     const playlist = textAt(channels, 0, 'contentDetails', 'relatedPlaylists', 'uploads')
     if (playlist === null) throw outcomeUnknown(SERVICE, 'the account has no channel whose uploads could be read')
-    const list = `playlistItems?part=contentDetails&maxResults=50&playlistId=${encodeURIComponent(playlist)}`
+    const list = `playlistItems?part=contentDetails&maxResults=${LIST}&playlistId=${encodeURIComponent(playlist)}`
     const ids = listAt(await read(list), 'items').flatMap(each => textAt(each, 'contentDetails', 'videoId') ?? [])
     if (ids.length === 0) return null
     const videos = listAt(await read(`videos?part=snippet&id=${ids.map(encodeURIComponent).join(',')}`), 'items')
-    return textAt(
-      videos.find(each => listAt(each, 'snippet', 'tags').includes(tagOf(attemptKey))),
-      'id'
-    )
-  } catch (error) {
-    if (!isRemoteFailure(error) || error.retryable || error.code === 'outcome_unknown') throw error
-    throw outcomeUnknown(SERVICE, `the uploads of the channel cannot be read (${error.code})`)
-  }
+    const found = videos.find(each => listAt(each, 'snippet', 'tags').includes(tagOf(attemptKey)))
+    if (found !== undefined) return textAt(found, 'id')
+    const timeOf = (id: string): number => {
+      const video = videos.find(each => textAt(each, 'id') === id)
+      return Date.parse(textAt(video, 'snippet', 'publishedAt') ?? '')
+    }
+    checkComplete(SERVICE, ids.map(timeOf), LIST, Number(checkpoint?.sent_at_ms ?? 0) - CLOCK_SKEW_MS)
+    return null
+  })
 }
 
 function receipt(id: string): ChannelReceipt {
