@@ -68,6 +68,12 @@ t.test('forge looks through pages, and stops where a forge has none', async t =>
   }
 })
 
+t.test('forge cuts an own text to what GitHub accepts', async t => {
+  const { forge } = await openForge(t)
+  const [, text] = await forge.preview(postWith({ ...REPOSITORY, target: 'issue', text: '🚀'.repeat(60_000) }))
+  t.ok(text !== undefined && text.length <= text.limit - 100 && text.length > 60_000, String(text?.length))
+})
+
 t.test('forge does not touch a release that others created', async t => {
   const { service, releases, forge } = await openForge(t)
   releases.push({ id: 1, tag_name: 'v2.0.0', body: 'by hand' })
@@ -83,6 +89,10 @@ t.test('forge maps answers of the API to classes; 403 may be a rate limit', asyn
     [{ status: 403 }, { code: 'http_403', failureClass: 'auth' }],
     [
       { status: 403, headers: { 'retry-after': '60' } },
+      { code: 'forge_rate_limit', failureClass: 'rate_limit', retryAfterMs: 60_000 }
+    ],
+    [
+      { status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': 'soon' } },
       { code: 'forge_rate_limit', failureClass: 'rate_limit', retryAfterMs: 60_000 }
     ],
     [

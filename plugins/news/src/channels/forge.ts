@@ -15,6 +15,7 @@ import { addressOf, answerIncomplete, fieldAt, textAt } from './answer.ts'
 import { channelText, summaryWithLink } from './derived-text.ts'
 import { findEarlierPost, outcomeUnknown, sendingNow } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
+import { rateLimited } from './rate-limit.ts'
 
 const SERVICE = 'the forge'
 const TITLE = codeUnits(256)
@@ -127,21 +128,20 @@ async function sender(
 }
 
 /** GitHub answers 403 for both missing rights and rate limits. */
-function forbidden({ headers }: RemoteAnswer): RemoteFailure {
-  const wait = Number(headers.get('retry-after'))
-  const reset = Number(headers.get('x-ratelimit-reset'))
+function forbidden(answer: RemoteAnswer): RemoteFailure {
+  const { headers } = answer
   if (headers.get('retry-after') === null && headers.get('x-ratelimit-remaining') !== '0')
     return new RemoteFailure(`${SERVICE}: the server answered 403; check the rights of the token`, {
       failureClass: 'auth',
       code: 'http_403',
       httpStatus: 403
     })
-  const retryAfterMs = wait > 0 ? wait * 1_000 : Math.max(60_000, reset * 1_000 - Date.now())
+  const { retryAfterMs = 0 } = rateLimited(SERVICE, answer, 'x-ratelimit-reset')
   return new RemoteFailure(`${SERVICE}: the rate limit is reached (403); try again later`, {
     failureClass: 'rate_limit',
     code: 'forge_rate_limit',
     httpStatus: 403,
-    retryAfterMs
+    retryAfterMs: Math.max(retryAfterMs, 1_000)
   })
 }
 
@@ -154,7 +154,7 @@ function titleOf(post: NewsPost): string {
 function bodyTextOf(post: NewsPost): string {
   const { text: own, target } = post.options as unknown as Options
   const room = codeUnits(BODY.limit - 100)
-  if (own !== undefined) return own
+  if (own !== undefined) return cutText(own, { meters: [room] })
   const whole = `${post.body.trim()}\n\n${post.link}`
   if (target === 'release' && whole.length <= room.limit) return whole
   return summaryWithLink(post.summary, post.link, [room])
