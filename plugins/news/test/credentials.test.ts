@@ -76,8 +76,11 @@ t.test('in the profile dev, credentials come from the environment, then from the
   t.equal(await problem('reddit'), null)
 })
 
-t.test('strict profiles take the OAuth credentials from a backend only', async t => {
-  setEnvironment(t, { ...ALL, SVC_NEWS_FORGE_TOKEN: 'from-the-environment' })
+t.test('strict profiles take the credentials of Reddit from a backend only', async t => {
+  const others = ['SVC_NEWS_FORGE_TOKEN', 'CLIENT_ID', 'CLIENT_SECRET', 'REFRESH_TOKEN'].map(name =>
+    name.startsWith('SVC_') ? name : `SVC_SOCIAL_YOUTUBE_${name}`
+  )
+  setEnvironment(t, { ...ALL, ...Object.fromEntries(others.map(name => [name, 'from-the-environment'])) })
   for (const profile of ['ci', 'prod', 'hard_cut']) {
     const problem = await openWithSecrets(
       t,
@@ -88,7 +91,7 @@ t.test('strict profiles take the OAuth credentials from a backend only', async t
       message: `SVC_SOCIAL_REDDIT_CLIENT_ID is set, but the profile ${profile} wants a backend`,
       hint: /svc secrets set SVC_SOCIAL_REDDIT_CLIENT_ID --store vault/
     })
-    t.match(await problem('youtube'), { message: /^SVC_SOCIAL_YOUTUBE_CLIENT_ID is not set/ })
+    t.equal(await problem('youtube'), null)
     t.equal(await problem('forge'), null)
   }
 })
@@ -105,15 +108,20 @@ function adminWith(profile: string, entries: Readonly<Record<string, { value: st
 t.test('strict profiles accept a setting that refers to a backend, and no literal or file', async t => {
   const names = Object.values(REDDIT)
   const settings = Object.fromEntries(names.map(name => [name, 'resolved-value']))
-  const problem = async (value: string, layer = 'project', profile = 'prod') => {
-    const reports = Object.fromEntries(names.map(name => [`news.${name}`, { value, layer }]))
+  const problem = async (value: string | null, layer = 'project', profile = 'prod') => {
+    const entries = Object.entries(REDDIT).map(
+      ([variable, name]) => [name, value ?? `secret://auto/${variable}`] as const
+    )
+    const reports = Object.fromEntries(entries.map(([name, each]) => [`news.${name}`, { value: each, layer }]))
     const { channel } = await openChannels(t, { settings, admin: adminWith(profile, reports) })
     return channel('reddit').problem()
   }
   t.equal(await problem('secret://vault/reddit'), null)
-  t.equal(await problem('secret://auto/SVC_SOCIAL_REDDIT_CLIENT_ID'), null)
+  t.equal(await problem(null), null)
   t.match(await problem('secret://env/OTHER'), { message: /^reddit_client_id is not accepted: strict profiles/ })
   t.match(await problem('secret://auth/reddit'), { message: /from a backend only$/ })
+  t.match(await problem('secret://keyring/reddit'), { message: /from a backend only$/ })
+  t.match(await problem('secret://auto/SVC_NEWS_FORGE_TOKEN'), { message: /from a backend only$/ })
   t.match(await problem('***'), { message: /from a backend only$/ })
   t.equal(await problem('***', 'project', 'dev'), null)
 })

@@ -44,8 +44,13 @@ const account = (id: string, env: string, material: DeclaredSecret['material'], 
   class: 'account',
   material: material ?? 'token',
   description: `Account at ${of}`,
+  remediation: `take it from the account at ${of} and run: svc secrets set ${env}`,
+  capabilities: ['publish']
+})
+
+const strictAccount = (id: string, env: string, material: DeclaredSecret['material'], of: string): ListedSecret => ({
+  ...account(id, env, material, of),
   remediation: `take it from the account at ${of} and run: svc secrets set ${env} --store vault`,
-  capabilities: ['publish'],
   ...backendOnly
 })
 
@@ -125,13 +130,13 @@ export const KNOWN_SECRETS: readonly ListedSecret[] = [
     remediation: 'run: svc secrets set SVC_WEBHOOK_SIGNING_KEY --store vault',
     ...backendOnly
   },
-  account('openreview.token', 'SVC_OPENREVIEW_ACCESS_TOKEN', 'token', 'openreview.net'),
-  account('openreview.email', 'SVC_OPENREVIEW_EMAIL', 'email', 'openreview.net'),
-  account('openreview.password', 'SVC_OPENREVIEW_PASSWORD', 'password', 'openreview.net'),
-  account('reddit.client_id', 'SVC_SOCIAL_REDDIT_CLIENT_ID', 'client_id', 'reddit.com'),
-  account('reddit.client_secret', 'SVC_SOCIAL_REDDIT_CLIENT_SECRET', 'password', 'reddit.com'),
-  account('reddit.refresh_token', 'SVC_SOCIAL_REDDIT_REFRESH_TOKEN', 'token', 'reddit.com'),
-  account('reddit.user_agent', 'SVC_SOCIAL_REDDIT_USER_AGENT', 'user_agent', 'reddit.com'),
+  strictAccount('openreview.token', 'SVC_OPENREVIEW_ACCESS_TOKEN', 'token', 'openreview.net'),
+  strictAccount('openreview.email', 'SVC_OPENREVIEW_EMAIL', 'email', 'openreview.net'),
+  strictAccount('openreview.password', 'SVC_OPENREVIEW_PASSWORD', 'password', 'openreview.net'),
+  strictAccount('reddit.client_id', 'SVC_SOCIAL_REDDIT_CLIENT_ID', 'client_id', 'reddit.com'),
+  strictAccount('reddit.client_secret', 'SVC_SOCIAL_REDDIT_CLIENT_SECRET', 'password', 'reddit.com'),
+  strictAccount('reddit.refresh_token', 'SVC_SOCIAL_REDDIT_REFRESH_TOKEN', 'token', 'reddit.com'),
+  strictAccount('reddit.user_agent', 'SVC_SOCIAL_REDDIT_USER_AGENT', 'user_agent', 'reddit.com'),
   account('youtube.client_id', 'SVC_SOCIAL_YOUTUBE_CLIENT_ID', 'client_id', 'youtube.com'),
   account('youtube.client_secret', 'SVC_SOCIAL_YOUTUBE_CLIENT_SECRET', 'password', 'youtube.com'),
   account('youtube.refresh_token', 'SVC_SOCIAL_YOUTUBE_REFRESH_TOKEN', 'token', 'youtube.com')

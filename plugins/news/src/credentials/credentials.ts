@@ -1,9 +1,9 @@
 import { type DeclaredSecretResolver, type KernelAdmin, RemoteFailure, secretsPolicy } from '@svc/contracts'
-import { errorMessage, isSvcError, parseSecretReference } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, parseSecretReference, type SecretReference } from '@svc/plugin-sdk'
 import type { ChannelSecret } from './channel-secret.ts'
 
 /** Backends whose secrets strict profiles treat like variables and files. */
-const NO_BACKENDS: ReadonlySet<string> = new Set(['env', 'auth', 'mesh_env', 'file'])
+const NO_BACKENDS: ReadonlySet<string> = new Set(['env', 'keyring', 'auth', 'mesh_env'])
 
 export interface CredentialProblem {
   readonly message: string
@@ -69,7 +69,7 @@ export class ChannelCredentials {
     const report = admin?.settings('news').find(({ key }) => key === `news.${setting}`)
     const reference = typeof report?.value === 'string' ? parseSecretReference(report.value) : null
     if (value !== null && (reference !== null || report?.layer !== 'environment')) {
-      const isBackend = reference !== null && !NO_BACKENDS.has(reference.backend)
+      const isBackend = reference !== null && isFromBackend(reference, declared)
       if (isBackend || declared.environmentInStrict !== false || !secretsPolicy(admin).strict) return { value }
       return {
         message: `${setting} is not accepted: strict profiles take ${declared.env} from a backend only`,
@@ -91,6 +91,11 @@ export class ChannelCredentials {
       return { message: `${declared.env} cannot be read: ${errorMessage(error)}`, hint: declared.remediation }
     }
   }
+}
+
+/** `auto` applies the rules of the secret that it names, so that another secret does not count. */
+function isFromBackend({ backend, name }: SecretReference, { id, env }: ChannelSecret['declared']): boolean {
+  return backend === 'auto' ? name === id || name === env : !NO_BACKENDS.has(backend)
 }
 
 function absence(variable: string, detail: string | null): string {

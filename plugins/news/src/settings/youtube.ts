@@ -25,8 +25,7 @@ const secret = (name: string, env: string, what: string, material: 'client_id' |
     id: `youtube.${name}`,
     service: 'YouTube',
     what,
-    material,
-    backendOnly: true
+    material
   })
 
 export const youtubeSecrets = {
