@@ -56,7 +56,7 @@ export const newsScan = defineOperation({
   idempotent: true,
   concurrency: 1,
   expose: {
-    http: { method: 'POST', path: '/api/v2/news/scan' },
+    http: { method: 'POST', path: '/api/news/scan' },
     mcp: {
       name: 'svc_news_scan',
       lane: 'data',
@@ -85,7 +85,7 @@ export const newsItems = defineOperation({
   effect: 'read',
   concurrency: 1,
   watch: { on: [NEWS_TOPIC] },
-  expose: { http: { method: 'GET', path: '/api/v2/news/items' }, rpc: true }
+  expose: { http: { method: 'GET', path: '/api/news/items' }, rpc: true }
 })
 
 const textSchema = t.object({
@@ -119,7 +119,7 @@ export const newsPreview = defineOperation({
   concurrency: 2,
   watch: { on: [NEWS_TOPIC] },
   expose: {
-    http: { method: 'GET', path: '/api/v2/news/items/:id/preview' },
+    http: { method: 'GET', path: '/api/news/items/:id/preview' },
     mcp: {
       name: 'svc_news_preview',
       lane: 'data',
@@ -171,7 +171,7 @@ export const newsPublish = defineOperation({
   idempotent: true,
   timeoutMs: 0,
   expose: {
-    http: { method: 'POST', path: '/api/v2/news/items/:id/publish' },
+    http: { method: 'POST', path: '/api/news/items/:id/publish' },
     mcp: {
       name: 'svc_news_publish',
       lane: 'data',
@@ -233,7 +233,7 @@ export const newsStatus = defineOperation({
   effect: 'read',
   watch: { on: [NEWS_TOPIC] },
   expose: {
-    http: { method: 'GET', path: '/api/v2/news/status' },
+    http: { method: 'GET', path: '/api/news/status' },
     mcp: {
       name: 'svc_news_status',
       lane: 'data',
@@ -275,7 +275,7 @@ export const newsResolve = defineOperation({
   errors: { NEWS_DATABASE_MISSING, NEWS_RESOLVE_REFUSED },
   effect: 'write',
   expose: {
-    http: { method: 'POST', path: '/api/v2/news/items/:id/resolve' },
+    http: { method: 'POST', path: '/api/news/items/:id/resolve' },
     rpc: true,
     cli: {
       command: 'news resolve',
@@ -310,7 +310,7 @@ export const newsFeed = defineOperation({
   effect: 'write',
   idempotent: true,
   expose: {
-    http: { method: 'POST', path: '/api/v2/news/feed' },
+    http: { method: 'POST', path: '/api/news/feed' },
     rpc: true,
     cli: {
       command: 'news feed',

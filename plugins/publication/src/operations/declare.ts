@@ -51,7 +51,7 @@ export const prepareOperation = defineOperation({
   effect: 'write',
   idempotent: true,
   expose: {
-    http: { method: 'POST', path: '/api/v2/publications' },
+    http: { method: 'POST', path: '/api/publications' },
     mcp: tool('prepare', 'Prepare a publication', 'First step of every publication; two approvals follow.'),
     rpc: true,
     cli: {
@@ -75,7 +75,7 @@ export const listOperation = defineOperation({
   effect: 'read',
   watch,
   expose: {
-    http: { method: 'GET', path: '/api/v2/publications' },
+    http: { method: 'GET', path: '/api/publications' },
     mcp: tool('list', 'List publications', 'To find ids and states.'),
     rpc: true,
     cli: {
@@ -150,7 +150,7 @@ export const showOperation = defineOperation({
   effect: 'read',
   watch,
   expose: {
-    http: { method: 'GET', path: '/api/v2/publications/:publication_id' },
+    http: { method: 'GET', path: '/api/publications/:publication_id' },
     mcp: tool('show', 'Show a publication', 'For approvals, attempts and links of one publication.'),
     rpc: true,
     cli: {
@@ -189,7 +189,7 @@ export const approveOperation = defineOperation({
   effect: 'write',
   idempotent: true,
   expose: {
-    http: { method: 'POST', path: '/api/v2/publications/:publication_id/approvals' },
+    http: { method: 'POST', path: '/api/publications/:publication_id/approvals' },
     mcp: tool(
       'approve',
       'Approve a publication',
@@ -213,7 +213,7 @@ export const revokeOperation = defineOperation({
   errors: { ...found, ...named, PUB_DIGEST_CHANGED, PUB_REVOKE_REFUSED: specs.PUB_REVOKE_REFUSED },
   effect: 'write',
   idempotent: true,
-  expose: { http: { method: 'POST', path: '/api/v2/publications/:publication_id/revocations' }, rpc: true }
+  expose: { http: { method: 'POST', path: '/api/publications/:publication_id/revocations' }, rpc: true }
 })
 
 export const preflightOperation = defineOperation({
@@ -225,7 +225,7 @@ export const preflightOperation = defineOperation({
   effect: 'read',
   watch,
   expose: {
-    http: { method: 'GET', path: '/api/v2/publications/:publication_id/preflight' },
+    http: { method: 'GET', path: '/api/publications/:publication_id/preflight' },
     mcp: tool('preflight', 'Check a publication', 'Before approvals: archives and channels refuse what fails it.'),
     rpc: true,
     cli: {
@@ -254,7 +254,7 @@ export const worthinessOperation = defineOperation({
   effect: 'read',
   watch,
   expose: {
-    http: { method: 'GET', path: '/api/v2/publications/:publication_id/worthiness' },
+    http: { method: 'GET', path: '/api/publications/:publication_id/worthiness' },
     mcp: tool('worthiness', 'Rate a publication', 'To see which evidence metadata.worthiness lacks.'),
     rpc: true,
     cli: {
@@ -285,7 +285,7 @@ export const diffOperation = defineOperation({
   effect: 'read',
   watch,
   expose: {
-    http: { method: 'GET', path: '/api/v2/publications/:publication_id/diff' },
+    http: { method: 'GET', path: '/api/publications/:publication_id/diff' },
     rpc: true,
     cli: { command: 'publication diff', args: ['publication_id'], view: { text: 'text' } }
   }
@@ -306,7 +306,7 @@ export const gateOperation = defineOperation({
   effect: 'read',
   watch,
   expose: {
-    http: { method: 'GET', path: '/api/v2/publications/:publication_id/gate' },
+    http: { method: 'GET', path: '/api/publications/:publication_id/gate' },
     rpc: true,
     cli: {
       command: 'publication gate',
