@@ -81,7 +81,7 @@ export interface RemoteClientOptions {
   readonly firstDelayMs?: number
   /** Called before each attempt. If it throws, nothing is sent. */
   readonly beforeAttempt?: (method: RemoteRequest['method']) => void | Promise<void>
-  /** Receives each exchange, including failed ones. */
+  /** Receives each exchange, including failed ones. If it throws, `send` throws that. */
   readonly record?: (exchange: RemoteExchange) => void
 }
 
@@ -135,6 +135,7 @@ export class RemoteClient {
     let answerTimer: NodeJS.Timeout | undefined
     let isOver = false
     let isReported = false
+    let isRefused = false
     const expire = (problem: string): void => watchdog.abort(new DOMException(problem, 'TimeoutError'))
     const feed = (): void => {
       clearTimeout(timer)
@@ -147,15 +148,20 @@ export class RemoteClient {
     const report = (http_status: number | null, response: string | null, error_class: string | null): void => {
       if (isReported) return
       isReported = true
-      record?.({
-        at_ms: at,
-        method,
-        url: recordedUrl,
-        http_status,
-        request_fingerprint: hash.copy().digest('hex'),
-        response_fingerprint: response === null ? null : createHash('sha3-256').update(response).digest('hex'),
-        error_class
-      })
+      try {
+        record?.({
+          at_ms: at,
+          method,
+          url: recordedUrl,
+          http_status,
+          request_fingerprint: hash.copy().digest('hex'),
+          response_fingerprint: response === null ? null : createHash('sha3-256').update(response).digest('hex'),
+          error_class
+        })
+      } catch (error) {
+        isRefused = true
+        throw error
+      }
     }
     feed()
     try {
@@ -179,6 +185,8 @@ export class RemoteClient {
       if (failure !== null) throw failure
       return { status: response.status, headers: response.headers, text, json: () => parse(service, text) }
     } catch (error) {
+      // What `record` throws is no failure of the network, after which the request would be sent again.
+      if (isRefused) throw error
       const failure = isRemoteFailure(error) ? error : (error as Error).cause
       if (isRemoteFailure(failure)) {
         report(failure.httpStatus ?? null, null, failure.failureClass)
