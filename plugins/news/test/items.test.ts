@@ -58,11 +58,11 @@ test('an item has the fields of its front matter, and its first paragraph as the
 test('each problem has its line and a next step', async t => {
   const cases: readonly (readonly [text: string, line: number, message: RegExp, hint: RegExp])[] = [
     ['no front matter', 1, /does not begin with front matter/, /---/],
-    ['---\nid: a\n', 1, /no end within 64 KiB/, /---/],
-    [`---\nid: ${'a'.repeat(70_000)}\n---\nText`, 1, /no end within 64 KiB/, /---/],
-    ['---\n- a\n---\nText', 2, /no list of fields/, /id/],
+    ['---\nid: a\n', 1, /no closing line --- within 64 KiB/, /---/],
+    [`---\nid: ${'a'.repeat(70_000)}\n---\nText`, 1, /no closing line --- within 64 KiB/, /---/],
+    ['---\n- a\n---\nText', 2, /not a map of fields/, /id/],
     ['---\nid: a\nid: b\n---\nText', 3, /Map keys must be unique/, /YAML/],
-    ['---\nx: &a [1]\ny: *a\n---\nText', 2, /alias/, /write the value out/],
+    ['---\nx: &a [1]\ny: *a\n---\nText', 2, /anchors are not allowed/, /write the value out/],
     ['---\nid: !!js/function x\n---\nText', 2, /Unresolved tag/, /YAML/],
     [itemText({ id: '../a' }), 2, /id: "\.\.\/a" is no valid id/, /letters/],
     [itemText({ id: 'a\\b' }), 2, /no valid id/, /letters/],

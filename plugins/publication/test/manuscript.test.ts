@@ -5,7 +5,10 @@ import t from 'tap'
 import { checkContent, MAX_BYTES, splitFrontMatter } from '#root'
 import { content, open } from './kit.ts'
 
-const split = (text: string) => splitFrontMatter(text, 'a.md')
+const split = (text: string) => {
+  const { lineOf: _, ...parts } = splitFrontMatter(text, 'a.md')
+  return parts
+}
 
 t.test('a text is split at its front matter', async t => {
   t.strictSame(split('# Title\n'), { fields: null, body: '# Title\n', bodyLine: 1 })
@@ -16,6 +19,7 @@ t.test('a text is split at its front matter', async t => {
     bodyLine: 4
   })
   t.strictSame(split('---\n---\n'), { fields: {}, body: '', bodyLine: 3 })
+  t.strictSame(split('---\n# none\n---'), { fields: {}, body: '', bodyLine: 4 })
 })
 
 t.test('front matter that could cost much, or that is wrong, is refused with its line', async t => {
@@ -29,7 +33,12 @@ t.test('front matter that could cost much, or that is wrong, is refused with its
   refused(`---\na: ${'{b: '.repeat(100)}\n---\n`, /more than 50 nested levels/)
   refused(`---\n- a\n---\n`, /not a map of fields/)
   refused(`---\na: 1\n`, /no closing line/)
-  refused(`---\na: ${'x'.repeat(70_000)}\n---\n`, /no closing line --- within 65536 bytes/)
+  refused(`---\na: ${'x'.repeat(70_000)}\n---\n`, /no closing line --- within 64 KiB/)
+  for (const part of ['- ', '? ', '"" ', 'a: b\n', '#\n'])
+    refused(`---\n${part.repeat(30_000 / part.length)}\n---\n`, /^a.md:\d+: /)
+  const levels = (count: number) => `---\na: ${'['.repeat(count)}${']'.repeat(count)}\n---\n`
+  t.match(split(levels(49)).fields, { a: [] }, 'the map and 49 lists are 50 levels')
+  refused(levels(60), /more than 50 nested levels/)
 })
 
 t.test('arbitrary texts are split or refused with a typed error', async t => {
@@ -65,7 +74,7 @@ t.test('an unknown field is refused with the field that was meant', async t => {
   }
   await t.rejects(prepare('---\nid: a\ntitel: A\n---\nBody'), {
     code: 'PUB_FILE_INVALID',
-    message: /titel.*did you mean title/
+    message: /a.md:3: unknown field titel.*did you mean title/
   })
   await t.rejects(prepare('---\nid: a\nshoe_size: 5\n---\nBody'), { message: /other facts belong under metadata/ })
   await t.rejects(prepare('---\ntitle: A\n---\nBody'), {
@@ -75,6 +84,15 @@ t.test('an unknown field is refused with the field that was meant', async t => {
   await t.rejects(prepare('---\nid: a\ntitle: [A]\n---\nBody'), {
     code: 'PUB_FILE_INVALID',
     message: /title.*not a text/
+  })
+  await t.rejects(prepare('---\nid: a\n\nversion: 1.10\n---\nBody'), {
+    code: 'PUB_FILE_INVALID',
+    message: /a.md:4: version.*not a text/,
+    hint: /quotes: version/
+  })
+  await t.rejects(prepare('---\nid: a\nmetadata: { media: [] }\n---\nBody'), {
+    code: 'PUB_CONTENT_INVALID',
+    message: /media is set by svc/
   })
   await t.rejects(prepare('---\nid: a\ncitations: x\n---\nBody'), { message: /citations.*no list/ })
   await t.rejects(prepare('---\nid: a\nmetadata: { access_token: x }\n---\nBody'), {

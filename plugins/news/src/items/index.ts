@@ -1,4 +1,3 @@
-export { readFrontMatter } from './front-matter.ts'
 export type { ItemProblem, NewsItem } from './item.ts'
 export { firstParagraph } from './plain-text.ts'
 export { instantOf } from './published-at.ts'

@@ -1,11 +1,11 @@
 import type { NewsChannel } from '@svc/contracts'
+import { FrontMatterError, readFrontMatter } from '@svc/contracts/front-matter'
 import { errorMessage } from '@svc/plugin-sdk'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import { TEMPLATE_PROFILES, type TemplateProfile } from '../templates/profiles.ts'
 import { BUILT_IN_KEYS, isTemplate, keysOf, TEMPLATES, type TemplateName } from '../templates/templates.ts'
 import { TOPIC_PACKS, type TopicPack } from '../templates/topic-packs.ts'
 import { Fields, isRecord } from './fields.ts'
-import { FrontMatterError, readFrontMatter } from './front-matter.ts'
 import type { ChannelPolicy, DistributionPolicy, ItemProblem, NewsItem } from './item.ts'
 import { firstParagraph } from './plain-text.ts'
 import { instantOf } from './published-at.ts'
@@ -37,7 +37,10 @@ export function readItem(text: string, file: string, channels: KnownChannels): R
 }
 
 function itemOf(text: string, file: string, channels: KnownChannels, problems: ItemProblem[]): NewsItem {
-  const { value, body, lineOf } = readFrontMatter(text)
+  const frontMatter = readFrontMatter(text)
+  if (frontMatter === null)
+    throw new FrontMatterError('the file does not begin with front matter', 1, 'begin the file with a line ---')
+  const { value, body, lineOf } = frontMatter
   const fields = new Fields(file, lineOf, value, problems)
   const id = fields.text('id', { max: 128, required: true })
   if (id !== '' && !ID.test(id)) {

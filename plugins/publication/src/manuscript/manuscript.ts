@@ -3,7 +3,7 @@ import { closest } from '@svc/plugin-sdk'
 import { invalid } from '../content.ts'
 import { publicationErrors } from '../errors.ts'
 import { objectOf } from '../review/json.ts'
-import { refuse, splitFrontMatter } from './front-matter.ts'
+import { refuse, type SplitText, splitFrontMatter } from './front-matter.ts'
 import { readMedia } from './media.ts'
 import { readProjectFile } from './read-file.ts'
 
@@ -31,6 +31,8 @@ const METADATA = [
   'doi',
   'worthiness'
 ] as const
+/** Those of them that are texts. */
+const TEXTS = ['license', 'language', 'publication_date', 'version', 'doi'] as const
 const FIELDS = [
   ...['id', 'type', 'title', 'author', 'abstract', 'source_ref', 'citations', 'metadata'],
   ...METADATA
@@ -56,7 +58,7 @@ export async function readContent(
   const split = file === null ? null : splitFrontMatter(file.text, path ?? '')
   const { publication_id, body_markdown, ...content } = {
     ...(split === null ? {} : { body_markdown: split.body, source_ref: file?.path ?? null }),
-    ...(split === null || split.fields === null ? {} : fromFields(split.fields, path ?? '')),
+    ...(split === null || split.fields === null ? {} : fromFields(split.fields, split.lineOf, path ?? '')),
     ...statedFields(stated)
   } as Partial<ManifestContent>
   if (publication_id === undefined)
@@ -80,9 +82,9 @@ const EMPTY = {
 /** Adds the images to the metadata. An author cannot state them, since only svc reads the files. */
 function withMedia(metadata_json: string | null, media: readonly PublicationMedia[]): string | null {
   const metadata = metadata_json === null ? {} : objectOf(metadata_json)
+  if (metadata?.media !== undefined) throw invalid('metadata_json', 'media is set by svc from the images of the text')
   if (media.length === 0) return metadata_json
   if (metadata === null) throw invalid('metadata_json', 'it is no JSON object, and cannot list the images of the text')
-  if (metadata.media !== undefined) throw invalid('metadata_json', 'media is set by svc from the images of the text')
   return JSON.stringify({ ...metadata, media })
 }
 
@@ -91,53 +93,60 @@ function statedFields({ abstract, body, ...rest }: StatedContent): Partial<Manif
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-function fromFields(fields: Readonly<Record<string, unknown>>, file: string): Partial<ManifestContent> {
+/** Reads fields of the front matter. Errors have their lines. */
+type Refuse = (field: string, problem: string, hint?: string) => Error
+
+function fromFields(
+  fields: Readonly<Record<string, unknown>>,
+  lineOf: SplitText['lineOf'],
+  file: string
+): Partial<ManifestContent> {
+  const fail: Refuse = (field, problem, hint) =>
+    refuse(file, lineOf(field), `${field} in the front matter ${problem}`, hint)
   for (const field of Object.keys(fields)) {
     if ((FIELDS as readonly string[]).includes(field)) continue
     const near = closest(field, FIELDS)
-    throw refuse(
-      file,
-      1,
-      `unknown field ${field} in the front matter; ${near === undefined ? 'other facts belong under metadata:' : `did you mean ${near}?`}`
-    )
+    const meant = near === undefined ? 'other facts belong under metadata:' : `did you mean ${near}?`
+    throw refuse(file, lineOf(field), `unknown field ${field} in the front matter; ${meant}`)
   }
-  const text = (field: string): string | undefined => {
-    const value = fields[field]
-    if (value === undefined || value === null) return undefined
-    if (typeof value === 'string' || typeof value === 'number') return String(value)
-    throw refuse(file, 1, `${field} in the front matter is not a text`)
-  }
+  const text = (field: string) => textOf(fields[field], field, fail)
   const entries = Object.entries({
     publication_id: text('id'),
     content_type: text('type'),
     source_ref: text('source_ref'),
     title: text('title'),
-    author: authorOf(fields.author, file),
+    author: authorOf(fields.author, fail),
     abstract_text: text('abstract'),
-    citations_json: fields.citations == null ? undefined : citationsOf(fields.citations, file),
-    metadata_json: metadataOf(fields, file)
+    citations_json: fields.citations == null ? undefined : citationsOf(fields.citations, fail),
+    metadata_json: metadataOf(fields, fail)
   })
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
+/** YAML reads 1.10 as the number 1.1, so a number is refused instead of changed. */
+function textOf(value: unknown, field: string, fail: Refuse): string | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string') return value
+  throw fail(field, 'is not a text', `write it in quotes: ${field}: "…"`)
+}
+
 /** A list of authors becomes one text, split by `; `. */
-function authorOf(value: unknown, file: string): string | undefined {
+function authorOf(value: unknown, fail: Refuse): string | undefined {
   if (value === undefined || value === null) return undefined
   const names = Array.isArray(value) ? value : [value]
-  if (!names.every(each => typeof each === 'string'))
-    throw refuse(file, 1, 'author in the front matter is no text or list')
+  if (!names.every(each => typeof each === 'string')) throw fail('author', 'is no text or list of texts')
   return names.join('; ')
 }
 
-function citationsOf(value: unknown, file: string): string {
-  if (!Array.isArray(value)) throw refuse(file, 1, 'citations in the front matter is no list of CSL-JSON items')
+function citationsOf(value: unknown, fail: Refuse): string {
+  if (!Array.isArray(value)) throw fail('citations', 'is no list of CSL-JSON items')
   return JSON.stringify(value)
 }
 
-function metadataOf(fields: Readonly<Record<string, unknown>>, file: string): string | undefined {
-  const { metadata = {} } = fields
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
-    throw refuse(file, 1, 'metadata in the front matter is no map of fields')
+function metadataOf(fields: Readonly<Record<string, unknown>>, fail: Refuse): string | undefined {
+  const metadata = fields.metadata ?? {}
+  if (typeof metadata !== 'object' || Array.isArray(metadata)) throw fail('metadata', 'is no map of fields')
+  for (const field of TEXTS) textOf(fields[field], field, fail)
   const known = METADATA.flatMap(field => (fields[field] == null ? [] : [[field, fields[field]] as const]))
   const all = { ...metadata, ...Object.fromEntries(known) }
   return Object.keys(all).length === 0 ? undefined : JSON.stringify(all)

@@ -5,7 +5,7 @@ import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path'
 import type { PublicationMedia } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
 import { imagesOf, lineAt } from '../review/text.ts'
-import { type FrontMatter, refuse } from './front-matter.ts'
+import { refuse, type SplitText } from './front-matter.ts'
 
 const MAX_ASSETS = 200
 const MAX_ASSET_BYTES = 100 * 1024 * 1024
@@ -33,7 +33,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export async function readMedia(
   projectRoot: string,
   file: string,
-  { body, bodyLine }: Pick<FrontMatter, 'body' | 'bodyLine'>,
+  { body, bodyLine }: Pick<SplitText, 'body' | 'bodyLine'>,
   signal: AbortSignal
 ): Promise<readonly PublicationMedia[]> {
   const root = await realpath(projectRoot)
@@ -42,8 +42,8 @@ export async function readMedia(
   if (local.length > MAX_ASSETS) throw refuse(file, 1, `it shows ${local.length} images; the limit is ${MAX_ASSETS}`)
   const assets: PublicationMedia[] = []
   for (const [target, offset] of local) {
-    const line = bodyLine - 1 + lineAt(body, offset)
-    const fail = (problem: string) => refuse(file, line, `image ${target.slice(0, 200)}: ${problem}`)
+    const fail = (problem: string) =>
+      refuse(file, bodyLine - 1 + lineAt(body, offset), `image ${target.slice(0, 200)}: ${problem}`)
     assets.push(await readAsset(root, folder, target, fail, signal))
   }
   return assets
