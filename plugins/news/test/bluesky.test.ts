@@ -151,7 +151,7 @@ t.test('bluesky never replaces another post', async t => {
 })
 
 t.test('bluesky refreshes an ended session, and logs in again if that fails', async t => {
-  const { logins, records, bluesky, expire } = await openBluesky(t)
+  const { service, logins, records, bluesky, expire } = await openBluesky(t)
   const send = (id: string) =>
     new ChannelRun().attempt(bluesky, postWith({ text: id }, { publishedAt: `2026-03-0${id}T09:00:00.000Z` }))
   await Promise.all([send('1'), send('2')])
@@ -162,7 +162,28 @@ t.test('bluesky refreshes an ended session, and logs in again if that fails', as
   expire(true)
   await send('5')
   t.same(logins, ['create', 'refresh', 'refresh', 'create'])
-  t.equal(records.size, 5)
+  service.fail(...PUT, { status: 400, body: { error: 'InvalidToken' } })
+  await send('6')
+  t.same(logins.slice(4), ['refresh'])
+  t.equal(records.size, 6)
+})
+
+t.test('bluesky knows that a failed login or search for an account created no post', async t => {
+  const { service, bluesky } = await openBluesky(t)
+  const lookUp = ['GET', '/xrpc/com.atproto.identity.resolveHandle'] as const
+  const down = { status: 503, headers: { 'retry-after': '3600' } }
+  for (const [method, path] of [['POST', '/xrpc/com.atproto.server.createSession'] as const, lookUp]) {
+    service.fail(method, path, down)
+    const run = new ChannelRun()
+    await t.rejects(run.attempt(bluesky, postWith({ text: 'Hi @ada.example.org' })), {
+      code: 'http_503',
+      failureClass: 'transient',
+      outcomeUnknown: false,
+      retryAfterMs: 3_600_000
+    })
+    t.notOk(run.mayExist)
+  }
+  t.equal(service.requests(...PUT).length, 0)
 })
 
 t.test('bluesky records no exchange of a login', async t => {

@@ -15,7 +15,12 @@ const ACCEPTED = [
   'forge: { repository: acme/tool, target: comment, issue: 7 }',
   'open_collective: true',
   'open_collective: { audience: NO_ONE, private: true }',
-  'crates_io: { crate: tool, version: 2.0.0-beta.1+build }'
+  'crates_io: { crate: tool, version: 2.0.0-beta.1+build }',
+  'x: { thread: true, text: "Own text" }',
+  'bluesky: { langs: [en, pt-BR], card: false }',
+  'mastodon: { visibility: unlisted, language: en, spoiler_text: Release }',
+  'discord: { thread_id: "199737254929760257", embed: true }',
+  'hn: { title: "Show HN: A toolchain" }'
 ]
 
 const REFUSED = [
@@ -37,7 +42,16 @@ const REFUSED = [
   'open_collective: { audience: EVERYONE }',
   'crates_io: { crate: tool }',
   'crates_io: { crate: "../x", version: 2.0.0 }',
-  'crates_io: { crate: tool, version: latest }'
+  'crates_io: { crate: tool, version: latest }',
+  'twitter: { text: "  " }',
+  'twitter: { threads: true }',
+  'bluesky: { text: "" }',
+  'bluesky: { langs: [English!] }',
+  'mastodon: { text: "\\n" }',
+  'mastodon: { visibility: secret }',
+  'discord: { thread_id: "199737254929760257", thread_name: Both }',
+  'discord: { text: " " }',
+  'hacker_news: { title: " " }'
 ]
 
 t.test('items have only options that their channels accept', async t => {

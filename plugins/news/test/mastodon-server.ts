@@ -38,9 +38,9 @@ export async function openMastodon(t: Test, settings: object = {}) {
     const key = request.headers['idempotency-key'] ?? ''
     const earlier = keys.get(key)
     if (earlier !== undefined) return { body: entity(earlier) }
-    const { status: text, visibility } = request.json()
-    if (typeof text !== 'string' || text === '')
-      return { status: 422, body: { error: "Validation failed: Text can't be blank" } }
+    const { status: sent, visibility } = request.json()
+    const text = typeof sent === 'string' ? sent.trim() : ''
+    if (text === '') return { status: 422, body: { error: "Validation failed: Text can't be blank" } }
     const id = String(103_254_962_155_278_888n + BigInt(statuses.length))
     const url = `https://mastodon.example/@news/${id}`
     const status = { id, text, visibility, created_at: new Date().toISOString(), url }

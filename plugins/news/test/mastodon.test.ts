@@ -51,6 +51,28 @@ t.test('mastodon finds the post of an attempt whose answer was lost, by its exac
   t.equal(service.requests(...CREATE).length, 1)
 })
 
+t.test(
+  'mastodon finds an earlier post by the text that was sent, without the space at its ends, after the key has ended',
+  async t => {
+    const { service, statuses, keys, mastodon } = await openMastodon(t)
+    const long = { summary: 'word '.repeat(200) }
+    const rows = [
+      [postWith({ text: '\n Hello \n' }), postWith({ text: '\n Hello \n' })],
+      [postWith({}, long), postWith({}, { ...long, adjust: { marginChars: -16, capFactor: 0.88 } })]
+    ] as const
+    for (const [n, [first, changed]] of rows.entries()) {
+      service.fail(...CREATE, 'cut-after')
+      const run = new ChannelRun()
+      await t.rejects(run.attempt(mastodon, first), { code: 'network' })
+      keys.clear()
+      run.checkpoint = { ...run.checkpoint, first_sent_at_ms: Date.now() - 3_600_000 }
+      run.later()
+      t.match(await run.attempt(mastodon, changed), { externalId: statuses[n]?.id ?? 'missing' })
+      t.equal(statuses.length, n + 1)
+    }
+  }
+)
+
 t.test('mastodon leaves the outcome to a person where an account has more posts than an answer lists', async t => {
   const { service, statuses, keys, mastodon } = await openMastodon(t)
   service.fail(...CREATE, 'cut-after')

@@ -165,6 +165,10 @@ t.test('twitter maps answers of the API to classes', async t => {
     ],
     [{ status: 429 }, { code: 'http_429', failureClass: 'rate_limit', retryAfterMs: 60_000 }],
     [
+      { status: 429, headers: { 'retry-after': '9'.repeat(400) } },
+      { code: 'http_429', retryAfterMs: 86_400_000 }
+    ],
+    [
       { status: 503, headers: { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() } },
       { code: 'http_503', failureClass: 'transient', outcomeUnknown: true }
     ],

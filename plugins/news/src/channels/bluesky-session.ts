@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isRemoteFailure, type RemoteAnswer, RemoteClient, RemoteFailure, type RemoteRequest } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import { addressOf, textAt } from './answer.ts'
 import { rateLimited } from './rate-limit.ts'
 
@@ -50,7 +51,8 @@ export class BlueskySession {
   async call(account: BlueskyAccount, http: RemoteClient, request: XrpcRequest): Promise<XrpcAnswer> {
     const session = await this.#session(account)
     const answer = await send(http, account, request, session.access)
-    if (answer.error !== 'ExpiredToken' && answer.status !== 401) return read(answer, request)
+    const isEnded = answer.error === 'ExpiredToken' || answer.error === 'InvalidToken' || answer.status === 401
+    if (!isEnded) return read(answer, request)
     const renewed = await this.#renew(account, session)
     return read(await send(http, account, request, renewed.access), request)
   }
@@ -143,13 +145,24 @@ function read({ status, error, value }: Raw, { name, acceptErrors = [] }: XrpcRe
 async function sendLogin(account: BlueskyAccount, request: XrpcRequest, token?: string): Promise<Raw> {
   const signal = AbortSignal.timeout(LOGIN_MS)
   try {
-    return await send(new RemoteClient({ service: SERVICE, signal }), account, request, token)
+    return await creatingNothing(send(new RemoteClient({ service: SERVICE, signal }), account, request, token))
   } catch (error) {
     if (isRemoteFailure(error) || !signal.aborted) throw error
     throw new RemoteFailure(`${SERVICE}: no login within ${LOGIN_MS} ms; try again later`, {
       failureClass: 'transient',
       code: 'timeout'
     })
+  }
+}
+
+/** Waits for a request that creates no post, whatever its outcome. */
+export async function creatingNothing<A>(request: Promise<A>): Promise<A> {
+  try {
+    return await request
+  } catch (error) {
+    if (!isRemoteFailure(error)) throw error
+    const { message, failureClass, code, httpStatus, retryAfterMs } = error
+    throw new RemoteFailure(message, { failureClass, code, ...defined({ httpStatus, retryAfterMs }) })
   }
 }
 

@@ -13,7 +13,13 @@ import { cutText } from '../text/cut.ts'
 import { graphemes, type Meter, utf8Bytes } from '../text/meters.ts'
 import { textAt } from './answer.ts'
 import { facetsOf } from './bluesky-facets.ts'
-import { type BlueskyAccount, BlueskySession, type XrpcAnswer, type XrpcRequest } from './bluesky-session.ts'
+import {
+  type BlueskyAccount,
+  BlueskySession,
+  creatingNothing,
+  type XrpcAnswer,
+  type XrpcRequest
+} from './bluesky-session.ts'
 import { channelText, summaryWithLink } from './derived-text.ts'
 import type { ChannelParts } from './parts.ts'
 
@@ -35,7 +41,7 @@ interface Options {
 const OPTIONS = {
   type: 'object',
   properties: {
-    text: { type: 'string', minLength: 1, maxLength: 3_000 },
+    text: { type: 'string', pattern: '\\S', maxLength: 3_000 },
     card: { type: 'boolean' },
     langs: { type: 'array', maxItems: 3, items: { type: 'string', pattern: '^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' } }
   },
@@ -104,7 +110,7 @@ function hasCard(post: NewsPost): boolean {
 function textOf(post: NewsPost): string {
   const { text } = post.options as Options
   const meters = METERS.map(meter => ({ ...meter, limit: adjustedCap(meter.limit, post.adjust, meter.limit) }))
-  if (text !== undefined) return cutText(text, { meters: METERS })
+  if (text !== undefined) return cutText(text.trim(), { meters: METERS })
   return hasCard(post)
     ? cutText(post.summary === '' ? post.title : post.summary, { meters })
     : summaryWithLink(post.summary, post.link, meters)
@@ -130,7 +136,8 @@ async function put(call: Call, post: NewsPost, { did, rkey, createdAt }: RecordP
   const didOf = async (handle: string): Promise<string | null> => {
     const query = { handle }
     const name = 'com.atproto.identity.resolveHandle'
-    const answer = await call({ method: 'GET', name, query, acceptErrors: ['InvalidRequest', 'HandleNotFound'] })
+    const acceptErrors = ['InvalidRequest', 'HandleNotFound']
+    const answer = await creatingNothing(call({ method: 'GET', name, query, acceptErrors }))
     return textAt(answer.value, 'did')
   }
   const facets = await facetsOf(text, didOf)

@@ -26,7 +26,7 @@ interface Options {
 const OPTIONS = {
   type: 'object',
   properties: {
-    text: { type: 'string', minLength: 1, maxLength: 4_000 },
+    text: { type: 'string', pattern: '\\S', maxLength: 4_000 },
     embed: { type: 'boolean' },
     username: { type: 'string', minLength: 1, maxLength: 80 },
     thread_id: { type: 'string', pattern: '^\\d{5,25}$' },
@@ -87,7 +87,7 @@ export function discordChannel(parts: ChannelParts): NewsChannel {
 
 function contentOf(post: NewsPost): string | null {
   const { text, embed = false } = post.options as Options
-  if (text !== undefined) return cutText(text, { meters: [CONTENT] })
+  if (text !== undefined) return cutText(text.trim(), { meters: [CONTENT] })
   return embed ? null : messageOf(post, adjustedCap(CONTENT.limit, post.adjust, CONTENT.limit))
 }
 

@@ -16,8 +16,8 @@ interface Options {
 const OPTIONS = {
   type: 'object',
   properties: {
-    title: { type: 'string', minLength: 1, maxLength: 200 },
-    text: { type: 'string', minLength: 1, maxLength: 2_000 }
+    title: { type: 'string', pattern: '\\S', maxLength: 200 },
+    text: { type: 'string', pattern: '\\S', maxLength: 2_000 }
   },
   additionalProperties: false
 } as const
@@ -47,11 +47,11 @@ export function hackerNewsChannel(): NewsChannel {
 }
 
 function titleOf(post: NewsPost): string {
-  return cutText((post.options as Options).title ?? post.title, { meters: [TITLE] })
+  return cutText(((post.options as Options).title ?? post.title).trim(), { meters: [TITLE] })
 }
 
 function commentOf(post: NewsPost): string {
-  return cutText((post.options as Options).text ?? post.summary, { meters: [COMMENT] })
+  return cutText(((post.options as Options).text ?? post.summary).trim(), { meters: [COMMENT] })
 }
 
 function submitAddress(post: NewsPost): string {

@@ -37,7 +37,7 @@ interface Options {
 const OPTIONS = {
   type: 'object',
   properties: {
-    text: { type: 'string', minLength: 1, maxLength: 100_000 },
+    text: { type: 'string', pattern: '\\S', maxLength: 100_000 },
     visibility: { enum: MASTODON_VISIBILITIES },
     language: { type: 'string', pattern: '^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' },
     spoiler_text: { type: 'string', minLength: 1, maxLength: 200 },
@@ -72,10 +72,11 @@ export function mastodonChannel(parts: ChannelParts): NewsChannel {
     },
     async send(post, context) {
       const send = await sender(parts, credentials, context)
-      const text = textOf(post, parts)
+      // Settings may have changed since the first attempt; its text is the one to look for.
+      const text = textAt(context.checkpoint, 'text') ?? textOf(post, parts)
       const earlier = await findUnlessKept(context, sinceMs => findStatus(send, text, sinceMs))
       if (earlier !== null) return earlier
-      await context.saveCheckpoint({ ...sendingNow(context) })
+      await context.saveCheckpoint({ text, ...sendingNow(context) })
       return create(send, bodyOf(post, text, parts), context.attemptKey)
     }
   }
@@ -95,7 +96,8 @@ function roomOf(post: NewsPost, parts: ChannelParts): Meter {
 function textOf(post: NewsPost, parts: ChannelParts): string {
   const { text } = post.options as Options
   const room = roomOf(post, parts)
-  if (text !== undefined) return cutText(text, { meters: [room] })
+  // Mastodon removes white space at both ends.
+  if (text !== undefined) return cutText(text.trim(), { meters: [room] })
   return summaryWithLink(post.summary, post.link, [
     { ...room, limit: adjustedCap(room.limit, post.adjust, room.limit) }
   ])

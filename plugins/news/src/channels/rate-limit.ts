@@ -2,6 +2,8 @@ import { type RemoteAnswer, RemoteFailure } from '@svc/contracts'
 
 /** Milliseconds to wait if a service does not say how long. */
 const DEFAULT_WAIT_MS = 60_000
+/** A longer wait is not believed: the largest windows of rate limits are days. */
+const MAX_WAIT_MS = 86_400_000
 
 /**
  * Returns the failure of a 429 answer. Reads `Retry-After`, and the given header with the time at which the limit
@@ -18,7 +20,7 @@ export function limitReached(service: string, retryAfterMs: number): RemoteFailu
     failureClass: 'rate_limit',
     code: 'http_429',
     httpStatus: 429,
-    retryAfterMs: Math.max(0, Math.ceil(retryAfterMs))
+    retryAfterMs: Math.min(Math.max(0, Math.ceil(retryAfterMs)), MAX_WAIT_MS)
   })
 }
 

@@ -33,7 +33,7 @@ interface Options {
 const OPTIONS = {
   type: 'object',
   properties: {
-    text: { type: 'string', minLength: 1, maxLength: 60_000 },
+    text: { type: 'string', pattern: '\\S', maxLength: 60_000 },
     thread: { type: 'boolean' }
   },
   additionalProperties: false
@@ -106,10 +106,10 @@ function textsOf(post: NewsPost, parts: ChannelParts): readonly string[] {
             marginChars: adjustedMargin(margin, post.adjust)
           })
         ]
-      : [cutText(text, { meters: [meter], suffix })]
+      : [cutText(text.trim(), { meters: [meter], suffix })]
   if (texts.length > 0 && texts.every(each => each !== '' && fits(each, [meter]))) return texts
   throw new RemoteFailure(
-    `${SERVICE}: the text does not fit into ${meter.limit} weighted characters; raise SVC_NEWS_TWITTER_TEXT_CHUNK_MAX`,
+    `${SERVICE}: the text, or a hashtag or mention in it, does not fit into ${meter.limit} weighted characters; shorten it, or raise SVC_NEWS_TWITTER_TEXT_CHUNK_MAX`,
     { failureClass: 'config', code: 'text_limit_too_small' }
   )
 }

@@ -17,7 +17,7 @@ const WINDOW = 65_536
 
 /**
  * Divides a text into the parts of a thread, between words where possible. With more than one part, each ends with its
- * number, such as `2/5`. A single unit that exceeds the limits is left out with what follows.
+ * number, such as `2/5`. Returns no parts if a single unit, such as a hashtag, is longer than a part: nothing is left out.
  */
 export function splitThread(text: string, { meters, maxParts, suffix = '...', ending = '' }: ThreadOptions): string[] {
   const end = ending === '' ? '' : `\n\n${ending}`
@@ -31,7 +31,7 @@ export function splitThread(text: string, { meters, maxParts, suffix = '...', en
     const window = rest.slice(0, WINDOW)
     const part =
       isLast && !fits(window, numbered) ? shortened(window) : cutText(window, { meters: numbered, suffix: '' })
-    if (part === '') break
+    if (part === '') return []
     parts.push(part)
     if (isLast) break
     rest = rest.slice(part.length).trimStart()
