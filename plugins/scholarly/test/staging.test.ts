@@ -100,7 +100,7 @@ t.test('staged files are refused', async t => {
       'a file that the checksums lack, even one named as a member of every object',
       { verify_staging_checksums: true, upload_allowlist: ['constructor'] },
       folder => writeFile(join(folder, 'constructor'), 'x'),
-      differs('staging_checksums')
+      config('staging_checksums')
     ],
     [
       'another title',
@@ -235,9 +235,14 @@ t.test('scholarly.stage writes below the project, and refuses callers that choos
   }
   t.equal(answer.folder, join(world.kernel.root, 'stage'))
   t.equal(answer.files.length, 5)
-  await t.rejects(world.kernel.callById('scholarly.stage', { publication_id: 'paper-1', out: '../elsewhere' }), {
-    code: 'SCH_STAGING_FAILED'
-  })
+  await symlink(await folderOf(t), join(world.kernel.root, 'link'))
+  await symlink('/nowhere/at/all', join(world.kernel.root, 'broken'))
+  for (const out of ['../elsewhere', '/tmp/elsewhere', 'link', 'link/deeper', 'broken', 'broken/deeper'])
+    await t.rejects(
+      world.kernel.callById('scholarly.stage', { publication_id: 'paper-1', out }),
+      { code: 'SCH_STAGING_FAILED' },
+      out
+    )
   await writeFile(join(world.kernel.root, 'file'), '')
   await t.rejects(world.kernel.callById('scholarly.stage', { publication_id: 'paper-1', out: 'file' }), {
     code: 'SCH_STAGING_FAILED'

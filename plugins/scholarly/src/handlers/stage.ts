@@ -1,4 +1,5 @@
-import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { lstat, realpath } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Handler } from '@svc/plugin-sdk'
 import { scholarlyErrors } from '../errors.ts'
 import { callerError } from '../failures.ts'
@@ -17,9 +18,7 @@ export function stageHandler(parts: StageParts): Handler<typeof scholarlyStage> 
   return async ({ publication_id, out }, { surface }) => {
     const manifest = await publicationOf(parts, publication_id)
     const folder = await folderOf(parts, manifest.publication_id, out)
-    const inside = relative(parts.projectRoot, folder)
-    const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)
-    if (out !== undefined && !isInside && surface !== 'cli')
+    if (out !== undefined && surface !== 'cli' && !(await isInside(parts.projectRoot, folder)))
       throw scholarlyErrors.create('SCH_STAGING_FAILED', `staging folder ${folder} is outside of the project`, {
         hint: 'only the command line may choose such a folder'
       })
@@ -29,6 +28,23 @@ export function stageHandler(parts: StageParts): Handler<typeof scholarlyStage> 
       throw callerError(error)
     }
   }
+}
+
+/** Returns whether a folder that may not exist yet is inside of another one, after links are resolved. */
+async function isInside(root: string, folder: string): Promise<boolean> {
+  const real = await realPathOf(folder)
+  if (real === null) return false
+  const path = relative(await realpath(root), real)
+  return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path)
+}
+
+/** Returns a path without links, whose last parts may not exist; null for one with a link that leads nowhere. */
+async function realPathOf(path: string): Promise<string | null> {
+  const real = await realpath(path).catch(() => null)
+  if (real !== null) return real
+  const isThere = (await lstat(path).catch(() => null)) !== null
+  const parent = isThere || dirname(path) === path ? null : await realPathOf(dirname(path))
+  return parent === null ? null : join(parent, basename(path))
 }
 
 async function folderOf(

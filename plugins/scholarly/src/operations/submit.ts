@@ -124,6 +124,7 @@ export const scholarlyStage = defineOperation({
     SCH_STAGING_FAILED
   },
   expose: {
+    http: { method: 'POST', path: '/api/scholarly/stage' },
     rpc: true,
     cli: {
       command: 'scholarly stage',

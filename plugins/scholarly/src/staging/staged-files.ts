@@ -75,7 +75,10 @@ async function folderOf(path: string): Promise<string> {
 async function stagedFile(folder: string, name: string, signal: AbortSignal): Promise<StagedFile> {
   const opened = await openInside(folder, name, MAX_STAGED_BYTES)
   if (opened === null)
-    throw invalid('staging_missing', `${join(folder, name)}: the file is missing; write it with svc scholarly stage`)
+    throw invalid(
+      'staging_missing',
+      `${join(folder, name)}: the file is missing; copy it there, or write it with svc scholarly stage`
+    )
   const { handle, path } = opened
   try {
     const hash = createHash('sha3-256')
@@ -153,7 +156,10 @@ function checkChecksums(files: readonly StagedFile[], checksums: unknown): void 
   for (const file of files) {
     const expected = Object.hasOwn(sha3_256, file.name) ? (sha3_256 as Record<string, unknown>)[file.name] : undefined
     if (typeof expected !== 'string')
-      throw differs('staging_checksums', `${file.name}: ${CHECKSUMS_FILE} has no checksum of it`)
+      throw invalid(
+        'staging_checksums',
+        `${file.name}: ${CHECKSUMS_FILE} has no checksum of it; add its SHA3-256, which is ${file.sha3_256}`
+      )
     if (expected.toLowerCase() !== file.sha3_256)
       throw differs(
         'staging_checksums',
