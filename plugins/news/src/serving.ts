@@ -80,10 +80,10 @@ export class Serving {
 
   async #publish(item: NewsItem, signal: AbortSignal): Promise<void> {
     const { publisher, log } = this.#options
-    const { channels, gate } = await publisher.publish(item, { dryRun: false, again: false, signal })
+    const { channels, gate } = await publisher.publish(item, { dryRun: false, again: false, untried: true, signal })
     if (!gate.open) return
     for (const each of channels) {
-      if (each.outcome === 'Failed') {
+      if (each.outcome === 'Failed' && !each.decision_reasons.includes('already_tried')) {
         log.warn('a news item was not sent', { news: item.id, channel: each.channel, reason: each.message })
       } else if (each.outcome === 'Success' && !each.decision_reasons.includes('already_sent')) {
         log.info('a news item was sent', { news: item.id, channel: each.channel, external_id: each.external_id })

@@ -37,5 +37,6 @@ test('each answer of an item in the inbox is a call that closes it', async t => 
       state: index === 0 ? 'sent' : 'ready'
     })
     t.same(await news.kernel.call(newsInbox, {}), { items: [] })
+    t.match(await news.publications.get(id), { state: index === 0 ? 'published' : 'approved' })
   }
 })

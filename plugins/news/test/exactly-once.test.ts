@@ -215,6 +215,26 @@ test('a process that lost its claim cannot change or repeat the post', async t =
   for (const change of changes) await t.rejects(change, { code: 'NEWS_PLACE_LOST' })
 })
 
+test('a claim of an earlier instance in the same process ends with its lease', async t => {
+  const news = await openNews(t)
+  const clock = { now: 1_000_000 }
+  const open = () =>
+    new PostStore({
+      tables: new Tables(news.store),
+      now: () => clock.now,
+      identity: { host: 'one', pid: 1, start: null },
+      presence: () => 'alive'
+    })
+  const [first, second] = [open(), open()]
+  const key = { newsId: 'item', digest: 'a'.repeat(64), channel: 'board' }
+  const options = { again: false, restart: true }
+  t.match(await first.claim(key, options), { kind: 'claimed' })
+  clock.now += 170_000
+  t.match(await second.claim(key, options), { kind: 'busy' })
+  clock.now += 20_000
+  t.match(await second.claim(key, options), { kind: 'claimed' })
+})
+
 test('without a way to look for a post, an interrupted one is never sent again before a person decides', async t => {
   const here = await world(t, false)
   const { board, news } = here

@@ -78,6 +78,10 @@ async function open(t: Test, more: object = {}) {
       items = all
       for (const each of all) await news.approved(each)
     },
+    /** Shows other texts to scans, without approvals. */
+    show(...all: TestItem[]) {
+      items = all
+    },
     publish: () => {
       const [item] = read()
       if (item === undefined) throw new Error('there is no item')
@@ -122,6 +126,37 @@ test('a due post whose approval was revoked waits, and is sent after it is appro
   t.equal(here.board.posts.length, 1)
 })
 
+test('a post of a process that ended waits while it may not be sent, and goes to a person after its text changed', async t => {
+  const here = await open(t)
+  const texts = [
+    { id: 'disarmed', more: MORE },
+    { id: 'changed', more: MORE }
+  ]
+  await here.approve(...texts)
+  const dead = new PostStore({
+    tables: new Tables(here.news.store),
+    identity: { host: 'here', pid: 1, start: 'earlier boot' },
+    presence: () => 'alive'
+  })
+  for (const { id } of texts) {
+    const { content_sha3_256: digest } = await here.news.publications.get(id)
+    const claimed = await dead.claim({ newsId: id, digest, channel: 'board' }, { again: false, restart: true })
+    if (claimed.kind !== 'claimed') throw new Error(claimed.kind)
+    await dead.begin(claimed.claim)
+  }
+  // The lease and the time for processes of other machines have ended.
+  here.clock.now += HOUR_MS
+  await here.news.store.execute("DELETE FROM publication_approvals WHERE publication_id = 'disarmed'")
+  here.news.write({ id: 'changed', more: MORE, body: 'Changed.' })
+  await here.approve({ id: 'changed', more: MORE, body: 'Changed.' })
+  here.show({ id: 'disarmed', more: MORE }, { id: 'changed', more: MORE, body: 'Changed.' })
+  await here.serving.sendDue(here.signal)
+  t.same(await here.store.due(10), [], 'neither is tried all the time')
+  t.match(await here.store.list('disarmed', 10), [{ state: 'sending', nextRetryAtMs: here.clock.now + 300_000 }])
+  t.match(await here.store.open(10), [{ newsId: 'changed', state: 'sending' }])
+  t.equal(here.board.posts.length, 0)
+})
+
 test('planned attempts end after those of the profile, and with a changed text', async t => {
   const here = await open(t)
   await here.approve({ id: 'item', more: MORE })
@@ -156,4 +191,19 @@ test('a scan stores publications, and sends approved items only if it is asked t
   )
   t.equal(await sending.news.publications.find('draft'), null)
   t.same(sending.warnings, [])
+})
+
+test('scans do not repeat a failed post, and a request does', async t => {
+  const here = await open(t, { publish_on_scan: true })
+  await here.approve({ id: 'item', more: MORE })
+  here.board.faults.push('refuse')
+  await here.serving.scans(here.signal)
+  t.match(await here.store.list('item', 10), [{ state: 'ready', attempts: 1, failure: { code: 'http_400' } }])
+  await here.serving.scans(here.signal)
+  t.equal(here.board.posts.length, 0, 'the service would accept it now')
+  t.same(here.warnings, ['a news item was not sent'])
+  t.match(
+    (await here.publish()).channels.find(({ channel }) => channel === 'board'),
+    { outcome: 'Success' }
+  )
 })

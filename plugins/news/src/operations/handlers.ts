@@ -142,7 +142,7 @@ export function resolveHandler({ newsroom, store, publisher, changed }: Dependen
       })
     }
     const record = await store.resolve(id, newsroom.channel(channel).name, sent ?? null)
-    await publisher.copyEvents()
+    await publisher.copyDecision(record)
     changed()
     return {
       id,

@@ -17,6 +17,7 @@ export const DECISION_REASONS = [
   'service_disabled',
   'already_sent',
   'already_published',
+  'already_tried',
   'channel_problem'
 ] as const
 export type DecisionReason = (typeof DECISION_REASONS)[number] | GateCode

@@ -15,8 +15,12 @@ export const LEASE_MS = 60_000
 /** Further time after the lease of a process whose state is unknown, such as one of another machine. */
 const GRACE_MS = 2 * LEASE_MS
 
+/** Due posts that are read at once, those that other processes send included. */
+const MAX_DUE_ROWS = 1_000
+
 const WHERE = 'news_id = ? AND content_sha3_256 = ? AND channel = ?'
-const MAX_CHECKPOINT_BYTES = 64 * 1024
+/** The texts of a thread are at most 64 Ki characters, with up to 6 bytes each as JSON. */
+const MAX_CHECKPOINT_BYTES = 512 * 1024
 
 export type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: Claim }
@@ -28,6 +32,17 @@ export type ClaimResult =
   | { readonly kind: 'unknown'; readonly record: PostRecord }
   | { readonly kind: 'busy' }
   | { readonly kind: 'waiting'; readonly record: PostRecord }
+  /** Attempts were made, and none was wanted then. */
+  | { readonly kind: 'tried'; readonly record: PostRecord }
+
+export interface ClaimOptions {
+  /** Claims although another digest was sent. */
+  readonly again: boolean
+  /** Begins a new series of attempts. */
+  readonly restart: boolean
+  /** Claims only a post without attempts. */
+  readonly untried?: boolean
+}
 
 export interface PostStoreOptions {
   readonly tables: Tables
@@ -45,6 +60,7 @@ export class PostStore {
   readonly #tables: Tables
   readonly #now: () => number
   readonly #presence: (identity: ProcessIdentity) => Presence
+  readonly #identity: ProcessIdentity
   readonly #owner: string
   /** Claims that this object returned and that have not ended, by {@link textOf}. */
   readonly #active = new Set<string>()
@@ -53,6 +69,7 @@ export class PostStore {
     this.#tables = tables
     this.#now = now
     this.#presence = presence
+    this.#identity = identity
     this.#owner = JSON.stringify({ ...identity, id: crypto.randomUUID() })
   }
 
@@ -61,14 +78,8 @@ export class PostStore {
     return this.#tables.isAvailable
   }
 
-  /**
-   * Claims a post, unless it or another digest was sent or may have been sent. `again`: allows it although another
-   * digest was sent. `restart`: begins a new series of attempts.
-   */
-  claim(
-    key: PostKey,
-    { again, restart }: { readonly again: boolean; readonly restart: boolean }
-  ): Promise<ClaimResult> {
+  /** Claims a post, unless it or another digest was sent or may have been sent. */
+  claim(key: PostKey, { again, restart, untried = false }: ClaimOptions): Promise<ClaimResult> {
     return this.#tables.write(async tx => {
       const now = this.#now()
       await changeIn(
@@ -94,6 +105,7 @@ export class PostStore {
       if (sent !== undefined && !again) return { kind: 'other-sent', record: sent }
       if (record.state === 'unknown') return { kind: 'unknown', record }
       if (this.#isHeld(own, now)) return { kind: 'busy' }
+      if (untried && record.attempts > 0) return { kind: 'tried', record }
       if (record.nextRetryAtMs !== null && record.nextRetryAtMs > now) return { kind: 'waiting', record }
       const fence = Number(own.fence) + 1
       this.#active.add(textOf(key))
@@ -269,32 +281,33 @@ export class PostStore {
     const rows = await this.#tables.rows(
       `SELECT * FROM published_news
        WHERE state IN ('ready', 'sending') AND (next_retry_at_ms <= ? OR (state = 'sending' AND lock_owner IS NOT NULL))
-       ORDER BY next_retry_at_ms LIMIT ?`,
-      [now, limit]
+       ORDER BY next_retry_at_ms LIMIT ${MAX_DUE_ROWS}`,
+      [now]
     )
-    return rows.filter(row => !this.#isHeld(row, now)).map(recordOf)
+    return rows
+      .filter(row => !this.#isHeld(row, now))
+      .slice(0, limit)
+      .map(recordOf)
   }
 
-  /** Plans a due post again, unless another process has claimed it meanwhile: it may not be sent now. */
-  async postpone({ newsId, digest, channel }: PostKey, nextRetryAtMs: number): Promise<void> {
-    await this.#tables.write(tx =>
-      changeIn(
-        tx,
-        `UPDATE published_news SET next_retry_at_ms = ? WHERE ${WHERE} AND lock_owner IS NULL AND next_retry_at_ms < ?`,
-        [nextRetryAtMs, newsId, digest, channel, nextRetryAtMs]
-      )
-    )
+  /** Plans a due post again, and ends the claim of a process that ended: the post may not be sent now. */
+  postpone(key: PostKey, nextRetryAtMs: number): Promise<void> {
+    return this.#changeDue(key, 'next_retry_at_ms = max(coalesce(next_retry_at_ms, 0), ?)', [nextRetryAtMs])
   }
 
-  /** Ends the plan of further attempts, unless the post is claimed: its text has changed. */
-  async abandon({ newsId, digest, channel }: PostKey): Promise<void> {
-    await this.#tables.write(tx =>
-      changeIn(
-        tx,
-        `UPDATE published_news SET next_retry_at_ms = NULL, ${FREE} WHERE ${WHERE} AND next_retry_at_ms IS NOT NULL`,
-        [newsId, digest, channel]
-      )
-    )
+  /** Ends the plan of further attempts, and the claim of a process that ended: the text of the post has changed. */
+  abandon(key: PostKey): Promise<void> {
+    return this.#changeDue(key, 'next_retry_at_ms = NULL', [])
+  }
+
+  /** Changes a post that has a plan or whose process ended, unless a process may send it. */
+  async #changeDue(key: PostKey, assignments: string, values: readonly number[]): Promise<void> {
+    await this.#tables.write(async tx => {
+      const [row] = await rowsIn(tx, `SELECT * FROM published_news WHERE ${WHERE}`, keyOf(key))
+      if (row === undefined || this.#isHeld(row, this.#now())) return
+      if (row.lock_owner === null && row.next_retry_at_ms === null) return
+      await changeIn(tx, `UPDATE published_news SET ${assignments}, ${FREE} WHERE ${WHERE}`, [...values, ...keyOf(key)])
+    })
   }
 
   async events(newsId: string, limit: number): Promise<readonly PostEvent[]> {
@@ -398,10 +411,17 @@ export class PostStore {
   #isHeld(row: Row, now: number): boolean {
     if (row.lock_owner === null) return false
     if (row.lock_owner === this.#owner) return this.#active.has(textOf(recordOf(row)))
-    const presence = this.#presence(JSON.parse(String(row.lock_owner)) as ProcessIdentity)
-    if (presence === 'unknown') return now < Number(row.lock_expires_at_ms) + GRACE_MS
+    const owner = JSON.parse(String(row.lock_owner)) as ProcessIdentity
+    const presence = this.#presence(owner)
+    // An earlier instance of the plugin in this process extends the lease as long as it sends.
+    if (presence === 'unknown' || isSameProcess(owner, this.#identity))
+      return now < Number(row.lock_expires_at_ms) + GRACE_MS
     return presence === 'alive'
   }
+}
+
+function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
+  return a.host === b.host && a.pid === b.pid && a.start === b.start
 }
 
 /** Assignments that end a claim. */

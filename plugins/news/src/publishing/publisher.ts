@@ -41,6 +41,8 @@ export interface PublishOptions {
   readonly again: boolean
   /** False for planned attempts, which continue their series. Default true. */
   readonly restart?: boolean
+  /** True for scans, which send only posts without attempts: failed ones are repeated by their profile. */
+  readonly untried?: boolean
   readonly signal: AbortSignal
 }
 
@@ -169,6 +171,14 @@ export class Publisher {
     })
   }
 
+  /** Copies the decision of a person about an open outcome. */
+  async copyDecision({ newsId, digest, channel, state }: PostRecord): Promise<void> {
+    await this.copyEvents()
+    if (state !== 'sent') return
+    const detail = { channels: [{ channel, outcome: 'Success' }] }
+    await this.#options.publications.setState(newsId, digest, 'published', detail)
+  }
+
   #decision(
     item: NewsItem,
     manifest: PublicationManifest,
@@ -221,7 +231,7 @@ export class Publisher {
     const { store, sender, settings } = this.#options
     const claimed = await store.claim(
       { newsId: item.id, digest, channel: name },
-      { again: options.again, restart: options.restart ?? true }
+      { again: options.again, restart: options.restart ?? true, untried: options.untried ?? false }
     )
     switch (claimed.kind) {
       case 'sent':
@@ -234,6 +244,8 @@ export class Publisher {
         return because(busy(name))
       case 'waiting':
         return because(waiting(claimed.record))
+      case 'tried':
+        return because(waiting(claimed.record), 'already_tried')
       case 'claimed':
         return because(
           await sender
@@ -279,7 +291,10 @@ export class Publisher {
     const { publications, log, changed } = this.#options
     try {
       await this.copyEvents()
-      const live = channels.filter(({ outcome }) => outcome === 'Success' || outcome === 'Failed')
+      const live = channels.filter(
+        ({ outcome, decision_reasons }) =>
+          (outcome === 'Success' || outcome === 'Failed') && !decision_reasons.includes('already_tried')
+      )
       const isSent = live.some(({ outcome }) => outcome === 'Success')
       const isOver = live.some(each => each.outcome === 'Failed' && !each.retryable && !NO_ATTEMPT.has(each.code))
       const detail = { channels: live.map(({ channel, outcome }) => ({ channel, outcome })) }
@@ -338,8 +353,8 @@ function waiting({ failure, nextRetryAtMs }: PostRecord): ChannelOutcome {
   return {
     outcome: 'Failed',
     code: failure?.code ?? 'waiting',
-    message: failure?.message ?? 'the next attempt is planned',
-    retryable: true,
+    message: failure?.message ?? 'an earlier attempt did not end; the next one is planned',
+    retryable: failure?.retryable ?? true,
     failure_class: failure?.failure_class ?? 'transient',
     ...defined({ retry_at_ms: nextRetryAtMs ?? undefined })
   }
