@@ -74,6 +74,15 @@ test('each problem has its line and a next step', async t => {
     [itemText({ id: 'a', more: 'syndication:\n  board: 3' }), 7, /must be true, false/, /board: true/],
     [itemText({ id: 'a', more: 'syndication:\n  board: { tone: x }' }), 7, /tone/, /options/],
     [itemText({ id: 'a', more: 'syndication:\n  board: true\n  wall: true' }), 8, /same as board/, /remove/],
+    [
+      itemText({
+        id: 'a',
+        more: 'syndication:\n  distribution_policy:\n    channels:\n      board: {}\n      wall: { enabled: false }'
+      }),
+      10,
+      /channels\.wall: is the same as board/,
+      /remove/
+    ],
     [itemText({ id: 'a', more: 'template: security_advisory' }), 6, /needs values for affected, fixed_in/, /values/],
     [itemText({ id: 'a', more: 'values: { title: x }' }), 6, /values\.title: is set by svc/, /another name/],
     [itemText({ id: 'a', body: ' ' }), 2, /the item has no text/, /below/]

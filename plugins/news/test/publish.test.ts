@@ -287,7 +287,11 @@ test('previews are side by side as the width allows, and cannot control the term
   const wide = sideBySide(previews, 110).split('\n')
   t.match(wide[0], /^one +two +three$/)
   t.match(sideBySide(previews, 70).split('\n')[0], /^one +two$/)
-  t.match(sideBySide(previews, 20).split('\n')[0], /^one$/)
   t.notMatch(wide.join(''), '\u001b')
   t.ok(wide.every(line => [...line].length <= 110))
+  const narrow = sideBySide(previews, 20).split('\n')
+  t.match(narrow[0], /^one$/)
+  t.ok(narrow.every(line => [...line].length <= 20))
+  const turned = { ...text, text: 'a \u202egnp.exe' }
+  t.match(sideBySide([{ channel: 'one', summary: '', problem: null, texts: [turned] }], 60), 'a \ufffdgnp.exe')
 })

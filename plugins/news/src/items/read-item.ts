@@ -121,10 +121,12 @@ function policyOf(
   const channels = new Map<string, ChannelPolicy>()
   const all = fields?.nested('channels') ?? null
   for (const { name, aliases = [] } of known) {
-    for (const key of [name, ...aliases]) {
-      const policy = all?.keys().includes(key) === true ? all.nested(key) : null
+    const given = [name, ...aliases].filter(each => all?.keys().includes(each) === true)
+    for (const key of given) {
+      const policy = all?.nested(key) ?? null
       if (policy !== null) channels.set(name, channelPolicy(policy, values))
     }
+    if (given.length > 1) all?.problem(given[1] ?? name, `is the same as ${given[0]}`, 'remove one of them')
   }
   all?.refuseOthers(known.flatMap(({ name, aliases = [] }) => [name, ...aliases]))
   const dryRun = fields?.flag('dry_run', false) ?? false

@@ -3,8 +3,8 @@ import type { Preview } from '../publishing/previews.ts'
 const MIN_COLUMN = 32
 const GAP = 3
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: texts of files must not control a terminal
-const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g
+/** Characters that control a terminal, or change the direction of text, so that it reads as another one. */
+const CONTROL = /(?!\n)[\p{Cc}\p{Bidi_Control}]/gu
 const ZERO_WIDTH = /[\p{Mark}\p{Default_Ignorable_Code_Point}]/u
 /** Scripts and symbols that terminals draw two columns wide. */
 const WIDE =
@@ -13,7 +13,7 @@ const WIDE =
 /** Returns the previews in columns, as many as `width` terminal columns hold, with each channel in one of them. */
 export function sideBySide(previews: readonly Preview[], width: number): string {
   const count = Math.max(1, Math.min(previews.length, Math.floor((width + GAP) / (MIN_COLUMN + GAP))))
-  const column = Math.max(MIN_COLUMN, Math.floor((width + GAP) / count) - GAP)
+  const column = Math.floor((width + GAP) / count) - GAP
   const rows: string[] = []
   for (let at = 0; at < previews.length; at += count) {
     const blocks = previews.slice(at, at + count).map(preview => blockOf(preview, column))
@@ -40,8 +40,9 @@ function blockOf({ channel, problem, texts }: Preview, width: number): readonly 
 /** Wraps lines at spaces, and splits longer words between characters. */
 function wrapped(text: string, width: number): readonly string[] {
   return text
+    .replaceAll('\r\n', '\n')
     .replaceAll('\t', '  ')
-    .replace(CONTROL, '')
+    .replace(CONTROL, '\ufffd')
     .split('\n')
     .flatMap(line => wrapLine(line, width))
 }
