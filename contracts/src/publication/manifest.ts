@@ -76,5 +76,7 @@ export function manifestDigest(content: ManifestContent): string {
     source_ref,
     title
   }
-  return createHash('sha3-256').update(JSON.stringify(ordered)).digest('hex')
+  return createHash('sha3-256')
+    .update(JSON.stringify(ordered, (_, value) => value ?? null))
+    .digest('hex')
 }

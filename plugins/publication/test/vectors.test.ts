@@ -25,6 +25,9 @@ t.test('digests agree with those of an independent program', async t => {
     vectors.digests.map(each => manifestDigest(each.content)),
     vectors.digests.map(each => each.sha3_256)
   )
+  const { abstract_text, source_ref, citations_json, metadata_json, ...required } = content()
+  const absent = { abstract_text: null, source_ref: null, citations_json: null, metadata_json: null }
+  t.equal(manifestDigest(required as ManifestContent), manifestDigest({ ...required, ...absent }), 'absent is null')
 })
 
 t.test('worthiness agrees with an independent program', async t => {
