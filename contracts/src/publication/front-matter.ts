@@ -76,7 +76,7 @@ export function readFrontMatter(text: string): FrontMatter | null {
 }
 
 function parse(yaml: string, lines: LineCounter, lineAt: (offset: number) => number) {
-  const excess = excessOf(yaml)
+  const excess = yamlExcess(yaml)
   if (excess !== null)
     throw new FrontMatterError(`the front matter has more than ${excess}`, 2, 'remove what svc does not read')
   const document = parseDocument(yaml, {
@@ -111,10 +111,11 @@ function parse(yaml: string, lines: LineCounter, lineAt: (offset: number) => num
 }
 
 /**
- * Returns which limit a text exceeds, or null. Reads tokens without building a tree: the parser of documents recurses once
- * for each level, compiles patterns as long as the indentation, and compares each key with all others.
+ * Returns which limit a YAML text exceeds, 50 levels or 10,000 words and marks; null if none. Check texts of others before
+ * they are parsed: the parser recurses once for each level, which can end the whole process, and compares each key with
+ * all others. This reads tokens without building a tree.
  */
-function excessOf(yaml: string): string | null {
+export function yamlExcess(yaml: string): string | null {
   const parser = new Parser()
   let tokens = 0
   for (const token of new Lexer().lex(yaml)) {

@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 
+const MAX_YAML_CHARS = 1024 * 1024
+
 /** Reads a file; null if it cannot be read. */
 export async function text(root: string, ...path: string[]): Promise<string | null> {
   return readFile(join(root, ...path), 'utf8').catch(() => null)
@@ -16,11 +18,12 @@ export function toml(source: string | null): Record<string, unknown> {
   }
 }
 
-/** Parses YAML; an empty object if it is invalid. The parser is loaded only if needed. */
+/** Parses YAML; an empty object if it is invalid or too large. The parser is loaded only if needed. */
 export async function yaml(source: string | null): Promise<Record<string, unknown>> {
-  if (source === null) return {}
-  const { parse } = await import('yaml')
+  if (source === null || source.length > MAX_YAML_CHARS) return {}
+  const [{ parse }, { yamlExcess }] = await Promise.all([import('yaml'), import('@svc/contracts/front-matter')])
   try {
+    if (yamlExcess(source) !== null) return {}
     return record(parse(source, { logLevel: 'error' }))
   } catch {
     return {}

@@ -47,6 +47,21 @@ t.test('finds pnpm packages', async t => {
   t.same(await detectGroups(broken), [{ name: 'workspace', patterns: ['**/*'] }])
 })
 
+t.test('ignores YAML that is too deep for its parser, which could end the process', async t => {
+  const packages = "packages: ['apps/*']\n"
+  const apps = { web: { 'package.json': '{"name":"web"}' } }
+  const small = t.testdir({ 'pnpm-workspace.yaml': packages, apps })
+  t.same(await detectGroups(small), [{ name: 'node-web', patterns: ['apps/web/**'] }])
+  for (const more of [
+    '? '.repeat(100),
+    '['.repeat(32_768),
+    Array.from({ length: 5_000 }, (_, n) => `k${n}: 1`).join('\n')
+  ]) {
+    const root = t.testdir({ 'pnpm-workspace.yaml': `${packages}${more}`, apps })
+    t.same(await detectGroups(root), [{ name: 'workspace', patterns: ['**/*'] }])
+  }
+})
+
 t.test('finds crates of a workspace and of the folder crates, nested ones first', async t => {
   const root = t.testdir({
     'Cargo.toml': '[workspace]\nmembers = ["outer", "outer/inner", "gone"]\nexclude = ["crates/c"]\n',
