@@ -33,7 +33,7 @@ export interface DeclaredSecret {
   readonly deprecatedAliases?: readonly string[]
   /** Name of the secret in backends. Default: `env`. */
   readonly backendKey?: string
-  /** Name of the registry in `auth.json` and of the entry in the keyring. Absent: step 3 of the order is skipped. */
+  /** Name of the registry in `auth.json` and of the entry in the keyring. Default: `env`, which is always read, too. */
   readonly registry?: string
   /** `required`: its absence is reported as an error. */
   readonly policy?: 'required' | 'optional'

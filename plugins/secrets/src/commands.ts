@@ -11,7 +11,7 @@ import { writeMeshEnv } from './mesh-env.ts'
 import { doctorFields, secretName } from './operations.ts'
 import { redact } from './redact.ts'
 import { isMeshSecret, refusal, type Secrets } from './secrets.ts'
-import { migrateAuthStore, STORES, type StoreRequest, storeSecret, vaultFor } from './store.ts'
+import { migrateAuthStore, STORES, type Stored, type StoreRequest, storeSecret, vaultFor } from './store.ts'
 
 const file = t.optional(
   t.string({ minLength: 1, description: 'File with the value; default: a prompt, or standard input' })
@@ -129,7 +129,7 @@ export function runLogin(secrets: Secrets): CommandHandler {
       ...{ name: registry, value, store: 'auto', by: BY },
       ...(username === undefined ? {} : { username })
     })
-    io.stdout.write(io.json ? line(stored) : `stored the token for ${registry} in the ${stored.store}\n`)
+    io.stdout.write(io.json ? line(stored) : `stored the token for ${registry} in the ${placeOf(stored.store)}\n`)
     if (!io.json) showUses(secrets, registry, io)
   }
 }
@@ -141,9 +141,15 @@ export function runSet(secrets: Secrets): CommandHandler {
     const stored = await storeSecret(secrets, { name, value, store, by: BY, ...rest })
     const version = stored.version === undefined ? '' : `, version ${stored.version}`
     const profile = rest.override === undefined ? '' : `, for the profile ${rest.override}`
-    io.stdout.write(io.json ? line(stored) : `stored ${stored.name} in the ${stored.store}${version}${profile}\n`)
+    io.stdout.write(
+      io.json ? line(stored) : `stored ${stored.name} in the ${placeOf(stored.store)}${version}${profile}\n`
+    )
     if (!io.json) showUses(secrets, name, io)
   }
+}
+
+function placeOf(store: Stored['store']): string {
+  return store === 'auth' ? 'auth file' : store
 }
 
 /** Prints how settings use a stored secret, since storing it changes no setting. */

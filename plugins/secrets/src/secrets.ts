@@ -104,13 +104,18 @@ export class Secrets implements DeclaredSecretResolver {
   async #inRegistry(secret: DeclaredSecret): Promise<Found | null> {
     const { keyring, authFile } = this.options
     const { registry } = secret
-    const account = registry ?? secret.env
-    const stored = (await keyring?.get(COLLECTION, account)) ?? null
-    if (stored !== null) return { value: stored, source: 'SecureStore', place: `keyring ${COLLECTION}/${account}` }
-    if (registry === undefined) return null
-    const entry = authFile.entries().get(registry)
-    if (entry !== undefined && entry.token !== KEYRING_SENTINEL)
-      return { value: entry.token, source: 'AuthJson', place: authFile.path }
+    // It may have been stored under its variable while the plugin that declares the registry was not active.
+    const names = registry === undefined ? [secret.env] : [registry, secret.env]
+    for (const name of names) {
+      const stored = (await keyring?.get(COLLECTION, name)) ?? null
+      if (stored !== null) return { value: stored, source: 'SecureStore', place: `keyring ${COLLECTION}/${name}` }
+    }
+    const entries = authFile.entries()
+    for (const name of names) {
+      const token = entries.get(name)?.token
+      if (token !== undefined && token !== KEYRING_SENTINEL)
+        return { value: token, source: 'AuthJson', place: authFile.path }
+    }
     const legacy = registry === PACKAGE_REGISTRY ? authFile.legacyToken() : null
     return legacy === null ? null : { value: legacy, source: 'LegacyAuthToken', place: authFile.legacyPath }
   }

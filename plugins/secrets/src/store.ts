@@ -58,13 +58,11 @@ export async function storeSecret(
   }
   const { keyring, authFile } = secrets.options
   const registry = secret === undefined ? name : secret.registry
-  if (target === 'auth' || keyring === undefined) {
-    if (registry === undefined)
-      throw notStorable(secret as ListedSecret, 'belongs to no registry, which the auth file needs')
-    await authFile.set(registry, { token: value, ...(username === undefined ? {} : { username }) })
-    return { name: secret?.id ?? registry, store: 'auth' }
-  }
   const account = registry ?? (secret as ListedSecret).env
+  if (target === 'auth' || keyring === undefined) {
+    await authFile.set(account, { token: value, ...(username === undefined ? {} : { username }) })
+    return { name: secret?.id ?? account, store: 'auth' }
+  }
   await keyring.set(COLLECTION, account, value)
   if (registry !== undefined)
     await authFile.set(registry, { token: KEYRING_SENTINEL, ...(username === undefined ? {} : { username }) })

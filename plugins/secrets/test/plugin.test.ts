@@ -123,6 +123,18 @@ t.test('without a vault, secrets of registries are in the keyring, and the auth 
   await t.rejects(run('secrets rotate', { name: KEY }, 'abcdefghij'), { code: 'SCR_NO_VAULT' })
 })
 
+t.test('a secret that was stored under its variable is found, also if a plugin names a registry for it', async t => {
+  const { run, home, resolver } = await openProbe(t, { without: ['vault'] })
+  t.match(await run('secrets set', { name: 'SVC_DB_TOKEN', store: 'auth' }, 'token-of-db'), { stdout: /auth/ })
+  t.match(await run('secrets get', { name: 'SVC_DB_TOKEN' }), { stdout: /AuthJson/ })
+  const auth = join(home, '.vox', 'auth.json')
+  writeFileSync(auth, JSON.stringify({ registries: { WEATHER_KEY: { token: 'by-variable' } } }), { mode: 0o600 })
+  t.equal(await resolver.resolve('weather.key'), 'by-variable')
+  const both = { WEATHER_KEY: { token: 'by-variable' }, weather: { token: 'by-registry' } }
+  writeFileSync(auth, JSON.stringify({ registries: both }), { mode: 0o600 })
+  t.equal(await resolver.resolve('weather.key'), 'by-registry')
+})
+
 t.test('plain tokens move to the keyring, also the old file of the package registry', async t => {
   const { run, home } = await openWorld(t, { without: ['vault'] })
   mkdirSync(join(home, '.vox'))
