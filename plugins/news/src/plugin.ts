@@ -8,7 +8,7 @@ import {
   newsChannels,
   publications
 } from '@svc/contracts'
-import { definePlugin, ref } from '@svc/plugin-sdk'
+import { definePlugin } from '@svc/plugin-sdk'
 import { builtInChannels } from './channels/built-in.ts'
 import type { ChannelParts } from './channels/parts.ts'
 import { contributeConsole } from './console.ts'
@@ -53,7 +53,7 @@ export default definePlugin({
   summary: 'Publishes news to a feed and to channels',
   config: settings,
   requires: { kernel: kernelPort, publications },
-  optional: { database: databaseStore, secrets: ref(declaredSecretResolver), admin: kernelAdmin },
+  optional: { database: databaseStore, secrets: declaredSecretResolver, admin: kernelAdmin },
   points: [newsChannels],
   operations,
   commands: [previewCommand],
@@ -64,7 +64,7 @@ export default definePlugin({
       settings: current,
       projectRoot: ctx.projectRoot,
       log: ctx.log,
-      secrets: () => secrets?.available,
+      secrets: () => secrets,
       admin: () => admin
     }
     const own = [rssChannel(parts), ...builtInChannels(parts)]
