@@ -75,6 +75,17 @@ t.test('discord leaves the outcome of a lost answer to a person, and does not se
   t.equal(service.requests(...EXECUTE).length, 1)
 })
 
+t.test('discord sends a message whose earlier attempt ended before anything was sent', async t => {
+  const { messages, discord } = await openDiscord(t)
+  const run = new ChannelRun()
+  run.endsAfter = 0
+  await t.rejects(run.attempt(discord, postWith({})), { message: 'the process ended' })
+  t.equal(messages.length, 0)
+  run.endsAfter = Number.POSITIVE_INFINITY
+  await run.attempt(discord, postWith({}))
+  t.equal(messages.length, 1)
+})
+
 t.test('discord knows a message whose id was saved before the process ended', async t => {
   const { messages, discord } = await openDiscord(t)
   const run = new ChannelRun()

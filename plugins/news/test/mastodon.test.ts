@@ -73,6 +73,18 @@ t.test(
   }
 )
 
+t.test('mastodon does not take an older post with the same text for that of an attempt that sent nothing', async t => {
+  const { statuses, mastodon } = await openMastodon(t)
+  const older = { visibility: 'public', created_at: '2026-01-01T00:00:00.000Z', url: 'https://m.example/1' }
+  statuses.push({ ...older, id: '1', text: 'Join us' })
+  const run = new ChannelRun()
+  run.endsAfter = 0
+  await t.rejects(run.attempt(mastodon, postWith({ text: 'Join us' })), { message: 'the process ended' })
+  run.endsAfter = Number.POSITIVE_INFINITY
+  t.match(await run.attempt(mastodon, postWith({ text: 'Join us' })), { externalId: /^1032/ })
+  t.equal(statuses.length, 2)
+})
+
 t.test('mastodon leaves the outcome to a person where an account has more posts than an answer lists', async t => {
   const { service, statuses, keys, mastodon } = await openMastodon(t)
   service.fail(...CREATE, 'cut-after')

@@ -64,7 +64,8 @@ export function discordChannel(parts: ChannelParts): NewsChannel {
     async send(post, context) {
       const sent = context.checkpoint?.receipt
       if (isReceipt(sent)) return sent
-      if (context.mayExist)
+      // The time is saved before anything is sent.
+      if (context.mayExist && context.checkpoint?.sent_at_ms !== undefined)
         throw outcomeUnknown(SERVICE, 'an earlier attempt may have sent the post, and webhooks cannot search messages')
       const webhook = webhookOf(await credentials.read(discordSecrets.webhook, context.signal), post)
       await context.saveCheckpoint({ sent_at_ms: Date.now() })

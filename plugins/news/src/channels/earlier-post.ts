@@ -18,7 +18,8 @@ export interface EarlierPostOptions {
 }
 
 /**
- * Returns the post that an earlier attempt may have created, or null if there is none. Throws the code
+ * Returns the post that an earlier attempt may have created, or null if there is none, or if no attempt has saved the times
+ * of {@link sendingNow}, as each does before it sends. Throws the code
  * `outcome_unknown` if the service does not let the account look, and a transient failure while the post may not be
  * listed yet.
  */
@@ -28,7 +29,9 @@ export async function findEarlierPost(
 ): Promise<ChannelReceipt | null> {
   if (!context.mayExist) return null
   const sentAt = timeAt(context, 'sent_at_ms')
-  const firstSentAt = timeAt(context, 'first_sent_at_ms') ?? sentAt ?? 0
+  const firstSentAt = timeAt(context, 'first_sent_at_ms') ?? sentAt
+  // The times are saved before anything is sent: an older post with the same text is another one.
+  if (firstSentAt === null) return null
   const found = await lookOrGiveUp(service, 'an earlier attempt may have sent the post', () =>
     look(Math.max(0, firstSentAt - CLOCK_SKEW_MS))
   )
