@@ -1,6 +1,6 @@
 import { isRemoteFailure } from '@svc/contracts'
 import t, { type Test } from 'tap'
-import { crossrefDeposit, nextTimestamp } from '#crossref'
+import { crossrefDeposit, nextTimestamp, parseDiagnostic } from '#crossref'
 import type { Settings } from '#root'
 import { CrossrefServer, LOGIN, PASSWORD } from './crossref-server.ts'
 import { Attempts, Crash, failureOf, partsWith, publication } from './deposit-kit.ts'
@@ -216,7 +216,7 @@ t.test('a rejected deposit fails, and a replay sends it under another name with 
   t.equal(server.registered.get(DOI)?.length, 1)
   t.same(
     server.submissions.map(({ timestamp }) => timestamp),
-    [20260402083000000n, 20260402083000001n]
+    [20260402083000000n, 20260402083000010n]
   )
 })
 
@@ -265,6 +265,24 @@ t.test('timestamps of a DOI increase, also after a step back of the clock and wi
   const folder = t.testdir({ 'crossref-timestamps.json': '{"10.5555/a": 5, broken' })
   const now = Date.UTC(2026, 0, 1)
   t.equal(await nextTimestamp(folder, '10.5555/a', now), '20260101000000000')
-  t.equal(await nextTimestamp(folder, '10.5555/a', now - 1_000), '20260101000000001')
+  t.equal(await nextTimestamp(folder, '10.5555/a', now - 1_000), '20260101000000010')
   t.equal(await nextTimestamp(folder, '10.5555/b', now - 1_000), '20251231235959000')
+})
+
+t.test('timestamps of a DOI increase as the doubles of the schema, in which milliseconds are not exact', async t => {
+  const folder = t.testdir()
+  const start = Date.UTC(2026, 10, 27, 12, 42, 0, 779)
+  let last = 0
+  for (const ms of [0, 0, 1, 2, 3, -60_000, 20]) {
+    const next = Number(await nextTimestamp(folder, '10.5555/a', start + ms))
+    t.ok(next > last, `${ms} ms`)
+    last = next
+  }
+})
+
+t.test('a log with line breaks of Windows is read in linear time', t => {
+  const lines = '\r\n'.repeat(100_000)
+  const text = `<doi_batch_diagnostic status="queued">${lines}</doi_batch_diagnostic>`
+  t.match(parseDiagnostic(text), { batch: 'queued' })
+  t.end()
 })

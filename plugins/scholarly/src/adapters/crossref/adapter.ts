@@ -213,7 +213,7 @@ export function crossrefDeposit(parts: AdapterParts, options: CrossrefOptions = 
         code: 'answer_invalid',
         outcomeUnknown: true
       })
-    const isLogin = /login|password|credential|authori[sz]ed|role/i.test(text)
+    const isLogin = /login|password|credential|authori[sz]ed|\brole\b/i.test(text)
     throw new RemoteFailure(
       isLogin
         ? 'Crossref: the login was refused; check SVC_CROSSREF_LOGIN and SVC_CROSSREF_PASSWORD'

@@ -2,16 +2,19 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from '../replace-file.ts'
 
+/** Crossref's schema has timestamps as doubles. Those of 17 digits differ by at least 4. */
+const STEP = 10n
+
 /**
  * Returns the next timestamp of a DOI: 17 digits, `YYYYMMDDhhmmssSSS` in UTC, above each earlier one from this folder
- * even if the clock was set back. It is on the disk before it is returned.
+ * even if the clock was set back, also as a double. It is on the disk before it is returned.
  */
 export async function nextTimestamp(folder: string, doi: string, now: number): Promise<string> {
   const file = join(folder, 'crossref-timestamps.json')
   const earlier = await read(file)
   const last = earlier[doi] ?? ''
   const current = new Date(now).toISOString().replace(/\D/g, '')
-  const next = current > last ? current : (BigInt(last) + 1n).toString()
+  const next = Number(current) > Number(last) ? current : (BigInt(last) + STEP).toString()
   await replaceFile(file, JSON.stringify({ ...earlier, [doi]: next }))
   return next
 }
