@@ -88,7 +88,7 @@ t.test('a process that ends at any step creates one note, with and without a mar
   const probe = await open(t)
   const complete = new Attempts()
   await probe.adapter(WITH_LOGIN).submit(publication(), complete.context())
-  t.equal(complete.steps, 5, 'login, search, intent, note, id')
+  t.equal(complete.steps, 4, 'search, intent, note, id')
   for (const marker of [undefined, 'submission_digest']) {
     const settings = { ...WITH_LOGIN, openreview_marker_field: marker } as Partial<Settings>
     for (let step = 1; step <= complete.steps; step++) {
@@ -208,6 +208,45 @@ t.test(
   }
 )
 
+t.test('a title of the metadata with other spaces is found after a lost answer', async t => {
+  const { server, adapter, clock } = await open(t)
+  server.faults.push({ on: 'POST /notes/edits', cut: 'after' })
+  const metadata_json = JSON.stringify({ openreview: { content: { title: ' Exactly \n once ' } } })
+  const attempts = new Attempts()
+  await t.rejects(adapter().submit(publication({ metadata_json }), attempts.context()))
+  clock.now += 60_000
+  await adapter().submit(publication({ metadata_json }), attempts.context())
+  t.equal(server.notes.length, 1)
+})
+
+t.test('a login is not recorded, since a hash of its body would show whether a guessed password is right', async t => {
+  const { server, adapter } = await open(t)
+  const attempts = new Attempts()
+  await adapter(WITH_LOGIN).submit(publication(), attempts.context())
+  t.equal(server.count('POST /login'), 1)
+  t.ok(attempts.exchanges.length > 0)
+  t.notMatch(JSON.stringify(attempts.exchanges), /login/)
+})
+
+t.test('answers without an object are typed failures', async t => {
+  const { server, adapter } = await open(t)
+  const context = new Attempts().context()
+  const answers = ['null', '[]', '{"notes":[{"id":"n","content":null}]}', '{"notes":[null]}']
+  for (const body of answers) {
+    server.faults.push({ on: 'GET /notes', status: 200, body })
+    await t.rejects(adapter().fetchStatus('n', context), { code: 'answer_invalid' }, body)
+  }
+  server.faults.push({ on: 'POST /login', status: 200, body: 'null' })
+  await t.rejects(adapter(WITH_LOGIN).fetchStatus('n', context), { code: 'login_refused' })
+})
+
+t.test('an unknown invitation fails the check of the access', async t => {
+  const { server, adapter } = await open(t)
+  t.same(await adapter().checkAccess?.(new Attempts().context()), { account: SIGNATURE })
+  server.faults.push({ on: 'GET /notes', status: 404, body: { name: 'NotFoundError' } })
+  await t.rejects(adapter().checkAccess?.(new Attempts().context()) as Promise<unknown>, { code: 'http_404' })
+})
+
 t.test('fields of the invitation come from the metadata', t => {
   const manifest = publication({
     metadata_json: JSON.stringify({
@@ -229,6 +268,8 @@ t.test('fields of the invitation come from the metadata', t => {
   }
   t.throws(bad({ content: [] }), { failureClass: 'preflight', message: /openreview\.content/ })
   t.throws(bad({ content: { 'a/b': 1 } }), { message: /"a\/b"/ })
+  for (const title of [null, '', ['Exactly once']])
+    t.throws(bad({ content: { title } }), { code: 'content_invalid', message: /title/ }, 'the note could not be found')
   t.end()
 })
 
@@ -243,6 +284,10 @@ t.test('the adapter names what it lacks, and a plan sends nothing', async t => {
     message: /SIGNATURE; SVC_OPENREVIEW_ACCESS_TOKEN/
   })
   t.equal(await adapter().problem(), null)
+  t.match(await adapter({ openreview_marker_field: 'pdf' }).problem(), {
+    failureClass: 'config',
+    hint: /SVC_OPENREVIEW_MARKER_FIELD/
+  })
   t.match(await adapter().plan(publication(), new AbortController().signal), {
     steps: [/title/, /title, abstract, authors, keywords/],
     files: []

@@ -18,7 +18,16 @@ import { checkPlanned, uploadStep } from '../deposit/planned-files.ts'
 import { multipart } from '../multipart.ts'
 import type { AdapterParts } from '../parts.ts'
 import { invalid, workOf } from '../work.ts'
-import { hasContent, INTERMEDIATE, type Note, type NoteContent, noteContent, noteStatus, titleOf } from './note.ts'
+import {
+  CONTENT_FIELDS,
+  hasContent,
+  INTERMEDIATE,
+  type Note,
+  type NoteContent,
+  noteContent,
+  noteStatus,
+  titleOf
+} from './note.ts'
 import { LoginCache, OpenReviewSession } from './session.ts'
 
 const NAME = 'openreview'
@@ -98,7 +107,15 @@ export function openReview(parts: AdapterParts, options: OpenReviewOptions = {})
         ? ['SVC_OPENREVIEW_ACCESS_TOKEN, or SVC_OPENREVIEW_EMAIL with SVC_OPENREVIEW_PASSWORD']
         : []
     ].flat()
-    if (missing.length === 0) return null
+    if (missing.length === 0) {
+      const { openreview_marker_field: marker = '' } = settings
+      if (!CONTENT_FIELDS.has(marker)) return null
+      return {
+        failureClass: 'config',
+        message: `OpenReview: the marker field ${marker} has other content`,
+        hint: 'set SVC_OPENREVIEW_MARKER_FIELD to a text field of the invitation for the digest only'
+      }
+    }
     return {
       failureClass: 'config',
       message: `OpenReview: not set: ${missing.join('; ')}`,
@@ -191,7 +208,7 @@ export function openReview(parts: AdapterParts, options: OpenReviewOptions = {})
           : { ...body, sha3_256, before: form.before, after: form.after },
       onSent: sentBytes => context.progress({ file: name, sentBytes, totalBytes: bytes })
     })
-    const { url } = answer.json() as { readonly url?: unknown }
+    const { url } = (answer.json() ?? {}) as { readonly url?: unknown }
     if (typeof url === 'string' && url !== '') return url
     throw new RemoteFailure('OpenReview: the answer to the upload contains no address; try again later', {
       failureClass: 'transient',
@@ -235,16 +252,18 @@ async function sendUpload(server: OpenReviewSession, request: RemoteRequest): Pr
 }
 
 async function notes(server: OpenReviewSession, query: Readonly<Record<string, string>>): Promise<readonly Note[]> {
-  const answer = await server.send({ method: 'GET', url: `/notes?${new URLSearchParams(query)}`, accept: [404] })
+  // Without an id, 404 means an unknown invitation, or a wrong address of the API.
+  const accept = query.id === undefined ? [] : [404]
+  const answer = await server.send({ method: 'GET', url: `/notes?${new URLSearchParams(query)}`, accept })
   if (answer.status === 404) return []
-  const { notes: found } = answer.json() as { readonly notes?: unknown }
+  const { notes: found } = (answer.json() ?? {}) as { readonly notes?: unknown }
   if (Array.isArray(found)) return found.map(noteOf)
   throw unreadable()
 }
 
 function noteOf(value: unknown): Note {
-  const { id } = (value ?? {}) as { readonly id?: unknown }
-  if (typeof id !== 'string' || id === '') throw unreadable()
+  const { id, content } = (value ?? {}) as { readonly id?: unknown; readonly content?: unknown }
+  if (typeof id !== 'string' || id === '' || content === null) throw unreadable()
   return value as Note
 }
 

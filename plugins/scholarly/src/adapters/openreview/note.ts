@@ -2,6 +2,9 @@ import type { PublicationManifest } from '@svc/contracts'
 import { keywordsOf } from '../deposit/content.ts'
 import { collapse, invalid, type Work } from '../work.ts'
 
+/** Fields with content of the publication, which cannot contain the digest instead. */
+export const CONTENT_FIELDS: ReadonlySet<string> = new Set(['title', 'abstract', 'authors', 'keywords', 'pdf'])
+
 /** Field of a note: `{ "value": … }`. */
 export interface NoteField {
   readonly value: unknown
@@ -40,7 +43,10 @@ export function noteContent(manifest: PublicationManifest, work: Work, marker: s
     keywords: keywords.length === 0 ? null : keywords,
     ...extraFields(work.metadata.openreview)
   }
+  if (typeof fields.title === 'string') fields.title = collapse(fields.title)
   if (marker !== null) fields[marker] = manifest.content_sha3_256
+  else if (typeof fields.title !== 'string' || fields.title === '')
+    throw invalid('openreview.content replaces the title, by which the note is found, and there is no marker field')
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, { value }]]))
   )

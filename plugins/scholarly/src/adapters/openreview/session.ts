@@ -1,10 +1,4 @@
-import {
-  isRemoteFailure,
-  type RemoteAnswer,
-  type RemoteClient,
-  RemoteFailure,
-  type RemoteRequest
-} from '@svc/contracts'
+import { isRemoteFailure, type RemoteAnswer, RemoteClient, RemoteFailure, type RemoteRequest } from '@svc/contracts'
 import type { AdapterParts } from '../parts.ts'
 
 /** Seconds until a login expires; the server allows a week. */
@@ -81,8 +75,10 @@ export class OpenReviewSession {
     )
   }
 
+  /** Logs in. The request is not recorded, so that no hash of a body with a password is stored. */
   async #login(email: string, password: string): Promise<string> {
-    const answer = await this.#http.send({
+    const { openreview_http_max_attempts: attempts } = this.#parts.settings()
+    const answer = await new RemoteClient({ service: 'OpenReview', signal: this.#signal, attempts }).send({
       method: 'POST',
       url: `${this.base}/login`,
       headers: { 'content-type': 'application/json', accept: 'application/json' },
@@ -90,7 +86,7 @@ export class OpenReviewSession {
       // A login changes nothing.
       repeatable: true
     })
-    const { token, mfaPending } = answer.json() as { readonly token?: unknown; readonly mfaPending?: unknown }
+    const { token, mfaPending } = (answer.json() ?? {}) as { readonly token?: unknown; readonly mfaPending?: unknown }
     if (typeof token === 'string' && token !== '') return token
     throw new RemoteFailure(
       mfaPending === true
