@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -116,6 +117,8 @@ t.test('images come from the project only, and have the content that their name 
   t.same(await codes('folder.png'), [['arxiv_image_missing'], 1])
   t.same(await codes('a%00b.png'), [['arxiv_path_outside'], 1])
   t.same(await codes('fake.png'), [['arxiv_image_format'], 2])
+  execFileSync('mkfifo', [join(inside, 'docs/pipe.png')])
+  t.same(await codes('pipe.png'), [['arxiv_image_missing'], 1], 'a named pipe does not block')
 })
 
 t.test('an image that changed after the text was prepared is not put into the bundle', async t => {

@@ -96,6 +96,30 @@ t.test('a formula is refused, or it is closed and contains known commands only',
   t.end()
 })
 
+t.test('the document stays within the limits of LaTeX', t => {
+  const body = (body_markdown: string) => {
+    const work = arxivWork({ body_markdown })
+    return texDocument(work, workOf(work), new Findings()).tex.split('\\maketitle')[1] ?? ''
+  }
+  const count = (tex: string, part: string): number => tex.split(part).length - 1
+  t.equal(count(body(`${'> '.repeat(9)}deep`), '\\begin{quote}'), 6, 'six quotes')
+  const mixed = body(
+    '> > > > - a\n> > > >   - b\n> > > >     - c\n> > > >\n> > > >       ```\n> > > >       code\n> > > >       ```'
+  )
+  t.equal(count(mixed, '\\begin{quote}') + count(mixed, '\\begin{itemize}'), 6, 'quotes and lists together')
+  t.match(mixed, /\{\\ttfamily[^}]*\\mbox\{\}code\\par\}/)
+  t.match(body('> # First'), '\\mbox{}\\section{First}', 'a heading in a quote, without one above')
+  t.match(body('## Second\n\n- # First'), '\\item{} \\mbox{}\\section{First}')
+  t.match(body('| $$x$$ |\n|---|'), '\\ensuremath{\\displaystyle x}')
+  t.equal(count(body('![a](figures/plot.png)\n\n'.repeat(85)), '\\clearpage'), 2, 'figures without text between them')
+  t.equal(texMath('\\begin{split}a&=b\\end{split}'), '\\begin{aligned}a & =b\\end{aligned}')
+  t.equal(texMath(`\\begin{cases}${'a&'.repeat(2)}b\\end{cases}`), null)
+  t.equal(texMath(`\\begin{matrix}${'a&'.repeat(50)}b\\end{matrix}`), null)
+  t.ok(texMath(`\\begin{matrix}${'a&'.repeat(49)}b\\\\c&d\\end{matrix}`))
+  t.equal(texMath('a"'), null, 'not left out')
+  t.end()
+})
+
 t.test('characters become commands, or are reported', async t => {
   t.equal(
     texText('Erdős & Łódź – “x”').tex,

@@ -3,6 +3,7 @@ import { collapse, invalid, type Work } from '../work.ts'
 import { bibliography } from './bibliography.ts'
 import type { Findings } from './findings.ts'
 import { markdownTokens } from './markdown.ts'
+import { MAX_MATRIX_COLUMNS } from './math.ts'
 import { type Figure, TexWriter } from './writer.ts'
 
 const MAX_BODY_CHARACTERS = 1_000_000
@@ -44,6 +45,7 @@ export function texDocument(manifest: PublicationManifest, work: Work, findings:
     '\\usepackage{graphicx}',
     '\\usepackage[hidelinks]{hyperref}',
     '\\emergencystretch=3em',
+    `\\setcounter{MaxMatrixCols}{${MAX_MATRIX_COLUMNS}}`,
     '',
     `\\title{${writer.text(collapse(manifest.title))}}`,
     `\\author{${authors.join('\n\\and\n') || '~'}}`,

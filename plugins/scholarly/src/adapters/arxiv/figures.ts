@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
 import { open, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { type PublicationManifest, publicationMedia } from '@svc/contracts'
@@ -84,7 +85,8 @@ function isInside(path: string, root: string): boolean {
 /** Returns the content of a regular file; null if there is none. */
 async function read(path: string, maxBytes: number): Promise<Buffer | 'large' | null> {
   try {
-    const file = await open(path, 'r')
+    // A named pipe without a writer would block.
+    const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
     try {
       const { size } = await file.stat().then(found => (found.isFile() ? found : { size: -1 }))
       if (size < 0) return null

@@ -18,6 +18,9 @@ const SYMBOLS = new Set(
   ].flatMap(line => line.split(' '))
 )
 
+/** Columns of matrices that the document sets. */
+export const MAX_MATRIX_COLUMNS = 50
+
 /** Commands with one-character names. */
 const SHORT = new Set([',', ';', ':', '!', ' ', '{', '}', '|', '%', '#', '&', '_', '$'])
 
@@ -58,17 +61,18 @@ const ARGUMENTS: Readonly<Record<string, number>> = {
 /** Commands whose argument is text. */
 const TEXT = new Set(['text', 'textrm', 'textit', 'textbf', 'operatorname'])
 
-const ENVIRONMENTS = new Set([
-  'matrix',
-  'pmatrix',
-  'bmatrix',
-  'Bmatrix',
-  'vmatrix',
-  'Vmatrix',
-  'cases',
-  'aligned',
-  'split',
-  'gathered'
+/** Environments, and how many columns they have. */
+const ENVIRONMENTS: ReadonlyMap<string, number> = new Map([
+  ['matrix', MAX_MATRIX_COLUMNS],
+  ['pmatrix', MAX_MATRIX_COLUMNS],
+  ['bmatrix', MAX_MATRIX_COLUMNS],
+  ['Bmatrix', MAX_MATRIX_COLUMNS],
+  ['vmatrix', MAX_MATRIX_COLUMNS],
+  ['Vmatrix', MAX_MATRIX_COLUMNS],
+  ['cases', 2],
+  ['aligned', MAX_MATRIX_COLUMNS],
+  ['split', 2],
+  ['gathered', 1]
 ])
 
 /** Delimiters after `\left`, `\right` and `\big`. */
@@ -106,7 +110,7 @@ class MathParser {
 
   parse(): string | null {
     try {
-      const tex = this.#list(() => this.#at >= this.#source.length, false)
+      const tex = this.#list(() => this.#at >= this.#source.length)
       return tex.trim() === '' ? null : tex
     } catch (error) {
       if (error instanceof MathError) return null
@@ -114,15 +118,20 @@ class MathParser {
     }
   }
 
-  /** Reads atoms with their scripts until the end. `isAligned`: `&` and `\\` are allowed. */
-  #list(isEnd: () => boolean, isAligned: boolean): string {
+  /** Reads atoms with their scripts until the end. `columns`: how many a row may have; 0 outside of rows. */
+  #list(isEnd: () => boolean, columns = 0): string {
     if (++this.#depth > MAX_DEPTH) throw new MathError()
     let tex = ''
+    let column = 1
     while (!isEnd()) {
       if (this.#at >= this.#source.length) throw new MathError()
-      if (isAligned && this.#take('&')) tex += ' & '
-      else if (isAligned && this.#take('\\\\')) tex += ' \\\\{} '
-      else tex += this.#scripted()
+      if (columns > 0 && this.#take('&')) {
+        if (++column > columns) throw new MathError()
+        tex += ' & '
+      } else if (columns > 0 && this.#take('\\\\')) {
+        column = 1
+        tex += ' \\\\{} '
+      } else tex += this.#scripted()
     }
     this.#depth--
     return tex
@@ -152,7 +161,7 @@ class MathParser {
   #argument(): string {
     while (this.#take(' '));
     if (!this.#take('{')) return this.#atom()
-    const tex = this.#list(() => this.#source[this.#at] === '}', false)
+    const tex = this.#list(() => this.#source[this.#at] === '}')
     this.#at++
     return tex
   }
@@ -164,8 +173,7 @@ class MathParser {
     if (character === '{') return `{${this.#argument()}}`
     this.#at += character.length
     if (character === ' ') return ' '
-    if (/[A-Za-z0-9+\-*/=<>()[\]|,.:;!?@"`]/.test(character))
-      return character === '"' || character === '`' ? '{}' : character
+    if (/[A-Za-z0-9+\-*/=<>()[\]|,.:;!?@]/.test(character)) return character
     const symbol = MATH_CHARACTERS.get(character)
     if (symbol === undefined) throw new MathError()
     return `{${symbol}}`
@@ -189,7 +197,7 @@ class MathParser {
   }
 
   #optional(): string {
-    const tex = this.#list(() => this.#source[this.#at] === ']', false)
+    const tex = this.#list(() => this.#source[this.#at] === ']')
     this.#at++
     return `[{${tex}}]`
   }
@@ -203,7 +211,7 @@ class MathParser {
 
   #fence(): string {
     const open = this.#delimiter()
-    const inner = this.#list(() => /^\\right(?![A-Za-z])/.test(this.#source.slice(this.#at, this.#at + 7)), false)
+    const inner = this.#list(() => /^\\right(?![A-Za-z])/.test(this.#source.slice(this.#at, this.#at + 7)))
     this.#at += '\\right'.length
     return `\\left${open}${inner}\\right${this.#delimiter()}`
   }
@@ -218,12 +226,15 @@ class MathParser {
 
   #environment(): string {
     const name = /^\{([A-Za-z]+)\}/.exec(this.#source.slice(this.#at, this.#at + 30))?.[1]
-    if (name === undefined || !ENVIRONMENTS.has(name)) throw new MathError()
+    const columns = name === undefined ? undefined : ENVIRONMENTS.get(name)
+    if (name === undefined || columns === undefined) throw new MathError()
     this.#at += name.length + 2
     const end = `\\end{${name}}`
-    const inner = this.#list(() => this.#source.startsWith(end, this.#at), true)
+    const inner = this.#list(() => this.#source.startsWith(end, this.#at), columns)
     this.#at += end.length
-    return `\\begin{${name}}${inner}${end}`
+    // `split` is allowed in displays only.
+    const written = name === 'split' ? 'aligned' : name
+    return `\\begin{${written}}${inner}\\end{${written}}`
   }
 
   #take(text: string): boolean {

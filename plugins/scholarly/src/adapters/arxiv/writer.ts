@@ -13,8 +13,11 @@ import {
 } from './markdown.ts'
 import { texMath } from './math.ts'
 
-/** LaTeX allows four levels of each kind of list. */
+/** LaTeX allows four levels of each kind of list, and six of lists and quotes. */
 const MAX_LIST_DEPTH = 4
+const MAX_DEPTH = 6
+/** LaTeX keeps 52 figures that have no place yet. */
+const MAX_FIGURES_IN_FLIGHT = 40
 const SECTIONS = ['section', 'subsection', 'subsubsection', 'paragraph', 'subparagraph']
 
 /** Image of the body. */
@@ -34,6 +37,7 @@ export class TexWriter {
   readonly #usedNotes = new Set<string>()
   /** Above zero where LaTeX cannot set a footnote: in headings, tables and other footnotes. */
   #noFootnotes = 0
+  #figureCount = 0
 
   constructor({ citations }: Pick<Work, 'citations'>, findings: Findings) {
     this.#findings = findings
@@ -75,7 +79,7 @@ export class TexWriter {
       const { type, id, tokens: note } = token as FootnoteTextToken
       if (type === 'footnoteText' && !this.#notes.has(id)) this.#notes.set(id, note)
     }
-    const tex = this.#blocks(rest, { top: Math.min(...depths, 6), itemize: 0, enumerate: 0 })
+    const tex = this.#blocks(rest, { top: Math.min(...depths, 6), itemize: 0, enumerate: 0, depth: 0 })
     for (const id of this.#notes.keys())
       if (!this.#usedNotes.has(id))
         this.#findings.add('arxiv_footnote_unused', 'warning', `The footnote ${id} is never referred to, and left out.`)
@@ -89,11 +93,18 @@ export class TexWriter {
       .join('\n\n')
   }
 
+  /** Content of an item or a quote, which LaTeX wants to begin with text: a heading is none. */
+  #content(tokens: readonly Token[], level: Level): string {
+    const start = tokens.find(({ type }) => type !== 'space')?.type === 'heading' ? '\\mbox{}' : ''
+    return start + this.#blocks(tokens, level) || '~'
+  }
+
   #block(token: Token, level: Level): string {
     switch (token.type) {
       case 'heading': {
         const { depth, tokens = [] } = token as Tokens.Heading
-        const name = SECTIONS[Math.min(depth - level.top, SECTIONS.length - 1)]
+        // In lists and quotes there may be higher ones than at the top.
+        const name = SECTIONS[Math.max(0, Math.min(depth - level.top, SECTIONS.length - 1))]
         return `\\${name}{${this.#withoutFootnotes(() => this.#inline(tokens))}}`
       }
       case 'paragraph':
@@ -103,9 +114,12 @@ export class TexWriter {
         return tokens === undefined ? this.text(decodeEntities(text)) : this.#inline(tokens)
       }
       case 'code':
-        return this.#code((token as Tokens.Code).text)
-      case 'blockquote':
-        return `\\begin{quote}\n${this.#blocks((token as Tokens.Blockquote).tokens ?? [], level) || '~'}\n\\end{quote}`
+        return this.#code((token as Tokens.Code).text, level)
+      case 'blockquote': {
+        const { tokens = [] } = token as Tokens.Blockquote
+        if (level.depth >= MAX_DEPTH) return this.#blocks(tokens, level)
+        return `\\begin{quote}\n${this.#content(tokens, { ...level, depth: level.depth + 1 })}\n\\end{quote}`
+      }
       case 'list':
         return this.#list(token as Tokens.List, level)
       case 'table':
@@ -137,17 +151,19 @@ export class TexWriter {
       '\\centering',
       `\\includegraphics[width=\\linewidth,height=0.8\\textheight,keepaspectratio]{${name}}`,
       ...(caption === '' ? [] : [`\\caption{${this.text(caption)}}`]),
-      '\\end{figure}'
+      '\\end{figure}',
+      ...(++this.#figureCount % MAX_FIGURES_IN_FLIGHT === 0 ? ['\\clearpage'] : [])
     ].join('\n')
   }
 
   /** Code without an environment: each line is text, so that nothing in it can end it. */
-  #code(text: string): string {
+  #code(text: string, { depth }: Level): string {
     const lines = text
       .replace(/\t/g, '    ')
       .split('\n')
       .map(line => `\\mbox{}${this.#mono(line)}`)
-    return `\\begin{quote}\n\\ttfamily\\small\\raggedright\n${lines.join('\\newline{}\n')}\n\\end{quote}`
+    const content = `\\ttfamily\\small\\raggedright\n${lines.join('\\newline{}\n')}`
+    return depth >= MAX_DEPTH ? `{${content}\\par}` : `\\begin{quote}\n${content}\n\\end{quote}`
   }
 
   #mono(text: string): string {
@@ -159,13 +175,13 @@ export class TexWriter {
   #list({ ordered, start, items }: Tokens.List, level: Level): string {
     const name = ordered ? 'enumerate' : 'itemize'
     const depth = level[name] + 1
-    const inner = { ...level, [name]: depth }
+    const isTooDeep = depth > MAX_LIST_DEPTH || level.depth >= MAX_DEPTH
+    const inner = isTooDeep ? level : { ...level, [name]: depth, depth: level.depth + 1 }
     const content = items.map(item => {
       const box = item.task ? `\\ensuremath{${item.checked === true ? '\\boxtimes' : '\\square'}} ` : ''
-      return `${box}${this.#blocks(item.tokens, inner) || '~'}`
+      return `${box}${this.#content(item.tokens, inner)}`
     })
-    if (depth > MAX_LIST_DEPTH || level.itemize + level.enumerate >= 6)
-      return content.map(each => `\\textbullet{} ${each}`).join('\n\n')
+    if (isTooDeep) return content.map(each => `\\textbullet{} ${each}`).join('\n\n')
     const counter = ['enumi', 'enumii', 'enumiii', 'enumiv'][depth - 1]
     const first = ordered && typeof start === 'number' && start !== 1 && start < 1_000_000
     return [
@@ -255,7 +271,9 @@ export class TexWriter {
       )
       return this.text(collapse(raw))
     }
-    return display ? `\\[${tex}\\]` : `\\ensuremath{${tex}}`
+    if (!display) return `\\ensuremath{${tex}}`
+    // Headings and cells of tables cannot contain displays.
+    return this.#noFootnotes === 0 ? `\\[${tex}\\]` : `\\ensuremath{\\displaystyle ${tex}}`
   }
 
   #cite({ items, raw }: CiteToken): string {
@@ -330,6 +348,8 @@ interface Level {
   readonly top: number
   readonly itemize: number
   readonly enumerate: number
+  /** Open lists and quotes. */
+  readonly depth: number
 }
 
 function safeDecode(text: string): string {
