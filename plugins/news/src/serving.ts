@@ -24,6 +24,9 @@ export interface ServingOptions {
 /** Scans at the start and by an interval, and planned attempts, while svc serves. */
 export class Serving {
   readonly #options: ServingOptions
+  /** Warnings of the last scan and of this one: each is logged once as long as it stays. */
+  #warned = new Set<string>()
+  #warnings = new Set<string>()
 
   constructor(options: ServingOptions) {
     this.#options = options
@@ -68,14 +71,23 @@ export class Serving {
   }
 
   async #scan(signal: AbortSignal): Promise<void> {
-    const { newsroom, publisher, settings, store, log } = this.#options
+    const { newsroom, publisher, settings, store } = this.#options
     const { items, problems } = await newsroom.scan(signal)
     const refused = store.isAvailable ? await publisher.prepareAll(items) : []
     for (const { file, line, message, hint } of [...problems, ...refused])
-      log.warn(`news item: ${message}`, { file, line, hint })
-    if (!store.isAvailable || !settings().publish_on_scan) return
-    const isRefused = new Set(refused.map(({ file }) => file))
-    for (const item of items) if (!item.draft && !isRefused.has(item.file)) await this.#publish(item, signal)
+      this.#warn(`news item: ${message}`, { file, line, hint })
+    if (store.isAvailable && settings().publish_on_scan) {
+      const isRefused = new Set(refused.map(({ file }) => file))
+      for (const item of items) if (!item.draft && !isRefused.has(item.file)) await this.#publish(item, signal)
+    }
+    this.#warned = this.#warnings
+    this.#warnings = new Set()
+  }
+
+  #warn(message: string, fields: Readonly<Record<string, unknown>>): void {
+    const key = JSON.stringify([message, fields])
+    if (!this.#warned.has(key) && !this.#warnings.has(key)) this.#options.log.warn(message, fields)
+    this.#warnings.add(key)
   }
 
   async #publish(item: NewsItem, signal: AbortSignal): Promise<void> {
@@ -84,7 +96,7 @@ export class Serving {
     if (!gate.open) return
     for (const each of channels) {
       if (each.outcome === 'Failed' && !each.decision_reasons.includes('already_tried')) {
-        log.warn('a news item was not sent', { news: item.id, channel: each.channel, reason: each.message })
+        this.#warn('a news item was not sent', { news: item.id, channel: each.channel, reason: each.message })
       } else if (each.outcome === 'Success' && !each.decision_reasons.includes('already_sent')) {
         log.info('a news item was sent', { news: item.id, channel: each.channel, external_id: each.external_id })
       }

@@ -269,6 +269,9 @@ test('unknown items and channels are errors that suggest a name', async t => {
     code: 'NEWS_UNKNOWN',
     hint: 'did you mean release-1?'
   })
+  t.match(await news.kernel.call(newsPreview, { id: 'release-1', channels: ['mastodon'] }), {
+    channels: [{ channel: 'mastodon', problem: 'the item does not request this channel', texts: [] }]
+  })
   await t.rejects(news.kernel.call(newsPreview, { id: 'release-1', channels: ['rsss'] }), {
     code: 'NEWS_CHANNEL_UNKNOWN',
     hint: 'did you mean rss?'

@@ -193,6 +193,20 @@ test('a scan stores publications, and sends approved items only if it is asked t
   t.same(sending.warnings, [])
 })
 
+test('scans log a problem once as long as it stays', async t => {
+  const here = await open(t, { publish_on_scan: true })
+  const broken = { id: 'broken', more: 'syndication:\n  rss: true' }
+  await here.approve(broken)
+  await here.serving.scans(here.signal)
+  await here.serving.scans(here.signal)
+  t.same(here.warnings, ['a news item was not sent'], 'no plugin provides rss here')
+  here.show()
+  await here.serving.scans(here.signal)
+  here.show(broken)
+  await here.serving.scans(here.signal)
+  t.equal(here.warnings.length, 2)
+})
+
 test('scans do not repeat a failed post, and a request does', async t => {
   const here = await open(t, { publish_on_scan: true })
   await here.approve({ id: 'item', more: MORE })

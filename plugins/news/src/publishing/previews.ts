@@ -20,11 +20,18 @@ export async function previewsOf(
   only: readonly string[] | undefined
 ): Promise<readonly Preview[]> {
   const digest = digestOf(item, settings)
+  const requested = requestedChannels(item, known)
   const previews: Preview[] = []
-  for (const [name, options] of requestedChannels(item, known)) {
+  for (const name of new Set(only ?? requested.keys())) {
+    const options = requested.get(name)
     const channel = known.find(each => each.name === name)
-    if (channel === undefined || !options || only?.includes(name) === false) continue
+    if (channel === undefined) continue
     const { summary } = channel
+    if (!options) {
+      // Only a call that names the channel expects it.
+      if (only !== undefined) previews.push({ channel: name, summary, problem: whyNot(options), texts: [] })
+      continue
+    }
     try {
       const texts = await channel.preview(postOf(item, name, options, digest, settings))
       const problem = await channel.problem()
@@ -35,4 +42,9 @@ export async function previewsOf(
     }
   }
   return previews
+}
+
+function whyNot(options: false | null | undefined): string {
+  if (options === null) return 'the item does not give the options that this channel needs'
+  return options === false ? 'the item excludes this channel' : 'the item does not request this channel'
 }
