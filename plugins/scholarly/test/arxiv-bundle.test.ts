@@ -116,7 +116,7 @@ t.test('images come from the project only, and have the content that their name 
   t.same(await codes('/etc/hostname.png'), [['arxiv_path_outside'], 1])
   t.same(await codes('folder.png'), [['arxiv_image_missing'], 1])
   t.same(await codes('a%00b.png'), [['arxiv_path_outside'], 1])
-  t.same(await codes('fake.png'), [['arxiv_image_format'], 2])
+  t.same(await codes('fake.png'), [['arxiv_image_changed', 'arxiv_image_format'], 2])
   execFileSync('mkfifo', [join(inside, 'docs/pipe.png')])
   t.same(await codes('pipe.png'), [['arxiv_image_missing'], 1], 'a named pipe does not block')
 })
@@ -132,6 +132,10 @@ t.test('an image that changed after the text was prepared is not put into the bu
   t.notOk((await codes(approved)).includes('arxiv_image_changed'))
   t.ok((await codes('0'.repeat(64))).includes('arxiv_image_changed'))
   t.ok((await codes(approved, 'other.png')).includes('arxiv_image_changed'))
+  const unlisted = { ...arxivWork(), metadata_json: '{}' }
+  t.match((await createBundle(unlisted, root)).handoff.findings, [
+    { code: 'arxiv_image_changed', severity: 'error', message: /from its file/ }
+  ])
 })
 
 t.test('the layout of a bundle is checked', t => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { PublicationManifest } from '@svc/contracts'
 import { CITATIONS, sampleWork } from './sample-works.ts'
 
@@ -6,6 +7,8 @@ export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64'
 )
+
+const IMAGE = { media_type: 'image/png', bytes: PNG.length, sha3_256: createHash('sha3-256').update(PNG).digest('hex') }
 
 const BODY = String.raw`# Exactly-once submission of research
 
@@ -69,6 +72,7 @@ export function arxivWork(changes: Parameters<typeof sampleWork>[0] = {}): Publi
         { name: 'Lovelace, Ada', affiliation: 'Analytical Engine Institute & Friends' },
         { name: 'Erdős, Pál' }
       ],
+      media: [{ ...IMAGE, path: 'figures/plot.png' }],
       arxiv: { primary_category: 'cs.DC', categories: ['cs.DL'], comments: '12 pages, 1 figure' }
     },
     ...changes

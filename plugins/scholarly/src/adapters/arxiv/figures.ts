@@ -44,11 +44,14 @@ export async function readFigures(
     else {
       left -= content.length
       const sha3_256 = createHash('sha3-256').update(content).digest('hex')
-      if (approved.size > 0 && approved.get(source) !== sha3_256)
+      const expected = approved.get(source)
+      if (expected !== sha3_256)
         findings.add(
           'arxiv_image_changed',
           'error',
-          `The image ${shown} is not the one that was approved; prepare again.`
+          expected === undefined
+            ? `The image ${shown} is not part of the approved content; prepare the publication from its file.`
+            : `The image ${shown} is not the one that was approved; prepare again.`
         )
       files.push({ name, content, sha3_256 })
     }
