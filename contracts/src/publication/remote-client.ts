@@ -185,7 +185,7 @@ export class RemoteClient {
       if (failure !== null) throw failure
       return { status: response.status, headers: response.headers, text, json: () => parse(service, text) }
     } catch (error) {
-      // What `record` throws is no failure of the network, after which the request would be sent again.
+      // An error of `record` is no failure of the network, after which the request would be sent again.
       if (isRefused) throw error
       const failure = isRemoteFailure(error) ? error : (error as Error).cause
       if (isRemoteFailure(failure)) {

@@ -65,7 +65,7 @@ function urlsOf(text: string): TextSpan[] {
   for (const { index, 0: run } of text.matchAll(HOST)) {
     if (index < from || !run.includes('.')) continue
     for (const span of urlsOfRun(text, index, run)) {
-      // What is too long is no URL, and nothing in it is one: else each host in it would be followed to its end.
+      // A longer text is no URL, and nothing in it is one: else each host in it would be followed to its end.
       if (span.end - span.start + (span.hasScheme ? 0 : 8) <= MAX_URL) spans.push(span)
       from = span.end
     }
