@@ -1,4 +1,5 @@
-import { waitForAbort } from '@svc/plugin-sdk'
+import { type KernelAdmin, kernelAdmin } from '@svc/contracts'
+import { definePlugin, type Plugin, waitForAbort } from '@svc/plugin-sdk'
 import t from 'tap'
 import { openWorld } from './kit.ts'
 import { failing, ScriptedArchive } from './scripted-archive.ts'
@@ -259,6 +260,22 @@ t.test('a serving process runs queued jobs by itself', async t => {
     await new Promise(resolve => setTimeout(resolve, 20))
   }
   t.equal(archive.submissions, 1)
+})
+
+t.test('a process for a single command runs no jobs in the background', async t => {
+  const single = definePlugin({
+    name: 'single-command',
+    provides: [kernelAdmin],
+    activate: ctx => ctx.provide(kernelAdmin, { serves: false, settings: () => [] } as unknown as KernelAdmin)
+  })
+  const archive = new ScriptedArchive()
+  const settings = { worker_interval_seconds: 3_600, status_interval_seconds: 1 }
+  const world = await openWorld(t, { settings, adapters: [archive], plugins: [single as Plugin] })
+  await world.prepare()
+  await world.submit({ ...ADAPTER, wait: false })
+  await new Promise(resolve => setTimeout(resolve, 200))
+  t.match(await world.jobs(), [{ status: 'queued', attempt_count: 0 }])
+  t.match(await world.tick(), [{ status: 'succeeded' }])
 })
 
 t.test('a known secret reaches neither errors nor tables', async t => {

@@ -62,6 +62,14 @@ t.test('a publication without citations does not upload those of an earlier one 
   )
 })
 
+t.test('an abort ends the checks, and not the process', async t => {
+  const folder = await folderOf(t)
+  const manifest = manifestOf()
+  await writeStaging(folder, manifest)
+  const reason = new Error('ended')
+  await t.rejects(stagedFiles({ staging_dir: folder, ...OFF }, '/', manifest, AbortSignal.abort(reason)), reason)
+})
+
 t.test('without a staging folder there are no staged files', async t => {
   t.equal(await stagedFiles(OFF, '/', manifestOf(), SIGNAL), null)
 })

@@ -83,7 +83,9 @@ async function stagedFile(folder: string, name: string, signal: AbortSignal): Pr
   try {
     const hash = createHash('sha3-256')
     let bytes = 0
-    for await (const chunk of handle.createReadStream({ autoClose: false, signal })) {
+    // The stream does not receive the signal: if it is already aborted, Node.js ends the process with an unhandled error.
+    for await (const chunk of handle.createReadStream({ autoClose: false })) {
+      signal.throwIfAborted()
       bytes += (chunk as Buffer).length
       if (bytes > MAX_STAGED_BYTES) throw tooLarge(path, MAX_STAGED_BYTES)
       hash.update(chunk as Buffer)
