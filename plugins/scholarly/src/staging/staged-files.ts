@@ -83,7 +83,7 @@ async function stagedFile(folder: string, name: string, signal: AbortSignal): Pr
   try {
     const hash = createHash('sha3-256')
     let bytes = 0
-    // The stream does not receive the signal: if it is already aborted, Node.js ends the process with an unhandled error.
+    // The stream of a handle does not receive the signal: one that is aborted already would end the process with an unhandled error.
     for await (const chunk of handle.createReadStream({ autoClose: false })) {
       signal.throwIfAborted()
       bytes += (chunk as Buffer).length

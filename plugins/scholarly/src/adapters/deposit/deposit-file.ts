@@ -39,11 +39,9 @@ export class ArchiveHashes {
   async #hash({ name, sha3_256, body }: DepositFile): Promise<string> {
     const planned = createHash('sha3-256')
     const wanted = createHash(this.#algorithm)
-    const chunks = body instanceof Uint8Array ? [body] : createReadStream(body.path)
+    const chunks = body instanceof Uint8Array ? [body] : createReadStream(body.path, { signal: this.#signal })
     try {
-      // The stream does not receive the signal: if it is already aborted, Node.js ends the process with an unhandled error.
       for await (const chunk of chunks) {
-        this.#signal.throwIfAborted()
         planned.update(chunk as Uint8Array)
         wanted.update(chunk as Uint8Array)
       }
