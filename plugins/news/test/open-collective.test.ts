@@ -115,8 +115,10 @@ t.test('open_collective maps errors of GraphQL and of HTTP to classes', async t 
   t.equal(updates.length, 0)
 })
 
-t.test('open_collective escapes the text of an item', async t => {
+t.test('open_collective escapes the text of an item, and previews it with its link', async t => {
   const { updates, collective } = await openCollective(t)
-  await new ChannelRun().attempt(collective, postWith({ text: 'a < b & "c"\n\nnext' }))
+  const post = postWith({ text: 'a < b & "c"\n\nnext' })
+  t.match(await collective.preview(post), [{}, { text: `a < b & "c"\n\nnext\n\n${post.link}`, limit: 10_000 }])
+  await new ChannelRun().attempt(collective, post)
   t.match(updates[0]?.html, /^<p>a &lt; b &amp; &quot;c&quot;<\/p><p>next<\/p>/)
 })

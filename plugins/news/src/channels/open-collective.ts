@@ -10,7 +10,7 @@ import { openCollectiveSecrets } from '../settings/open-collective.ts'
 import { cutText } from '../text/cut.ts'
 import { codePoints } from '../text/meters.ts'
 import { addressOf, answerIncomplete, codeOf, fieldAt, listAt, textAt } from './answer.ts'
-import { channelText } from './derived-text.ts'
+import { channelText, summaryWithLink } from './derived-text.ts'
 import { checkComplete, findEarlierPost, sendingNow, timeAt } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 
@@ -220,9 +220,10 @@ function titleOf(post: NewsPost): string {
   return cutText(title ?? post.title, { meters: [TITLE] })
 }
 
+/** Returns the text with its link at the end. */
 function textOf(post: NewsPost): string {
   const { text } = post.options as Options
-  return cutText(text ?? post.summary, { meters: [BODY] })
+  return summaryWithLink(text ?? post.summary, post.link, [BODY])
 }
 
 /** Fragment of the link by which an update is found again. Comments and attributes are removed by the server. */
@@ -232,6 +233,7 @@ function markerOf(attemptKey: string): string {
 
 function htmlOf(post: NewsPost, marker: string): string {
   const paragraphs = textOf(post)
+    .slice(0, -post.link.length)
     .split(/\n{2,}/)
     .filter(each => each.trim() !== '')
     .map(each => `<p>${escapeHtml(each.trim()).replace(/\n/g, '<br />')}</p>`)

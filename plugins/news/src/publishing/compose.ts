@@ -11,7 +11,7 @@ export function linkOf(id: string, { site_base_url }: Pick<Settings, 'site_base_
   return `${site_base_url.replace(/\/+$/, '')}/news/${encodeURIComponent(id)}.html`
 }
 
-/** Returns the publication of an item. Its digest covers everything that channels receive. */
+/** Returns the publication of an item. Its digest covers everything that channels receive of the item. */
 export function contentOf(item: NewsItem, settings: Settings): ManifestContent {
   const channels = Object.fromEntries([...item.channels].sort(([a], [b]) => (a < b ? -1 : 1)))
   const policies = [...item.policy.channels].sort(([a], [b]) => (a < b ? -1 : 1))
