@@ -4,6 +4,7 @@ import type { Settings } from './settings.ts'
 import type { Reader } from './store/load-state.ts'
 import type { RewardStore } from './store/reward-store.ts'
 import { assertSettingsOn } from './switches.ts'
+import type { Teacher } from './teaching/teacher.ts'
 
 /** Topic that is announced after events were processed, or state was changed by an operation. */
 export const REWARD_TOPIC = 'reward.progress'
@@ -17,6 +18,7 @@ export interface Dependencies {
   readonly now: () => number
   /** Checks a program of the language; null without a compiler. */
   readonly check: (source: string, signal: AbortSignal) => Promise<ProgramCheck | null>
+  readonly teacher: Pick<Teacher, 'explain'>
   readonly changed: () => void
   /** Called after the stored switch was changed or found changed: true if rewards are on. */
   readonly switched: (on: boolean) => void

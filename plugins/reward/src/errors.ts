@@ -17,5 +17,6 @@ export const rewardErrors = errorTable({
   RWD_PRESTIGE_LEVEL: { message: 'A prestige needs level 200.', status: 409 },
   RWD_EVENT_TYPE_UNKNOWN: { message: 'The type of event has no stored values.', status: 404 },
   RWD_VALUES_FULL: { message: 'Too many types of events have stored values.', status: 409 },
+  RWD_HINT_BUSY: { message: 'A model already writes the text of a hint.', status: 429 },
   RWD_WEEK_INVALID: { message: 'The week is not an ISO week such as 2026-W48.', status: 400 }
 })

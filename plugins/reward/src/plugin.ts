@@ -1,8 +1,19 @@
-import { databaseStore, kernelAdmin, kernelPort, rewardEvents } from '@svc/contracts'
-import { definePlugin, errorMessage } from '@svc/plugin-sdk'
+import {
+  databaseStore,
+  declaredSecretResolver,
+  declaredSecrets,
+  inferenceClient,
+  inferenceProviders,
+  kernelAdmin,
+  kernelPort,
+  localInference,
+  rewardEvents
+} from '@svc/contracts'
+import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
 import { contributeConsole } from './console.ts'
 import { type Dependencies, REWARD_TOPIC } from './dependencies.ts'
 import { switchedOffBy } from './gate.ts'
+import { explainCommand, explainCommandHandler } from './operations/hint-explain.ts'
 import { implementOperations, operations } from './operations/implement.ts'
 import { submitCommand, submitHandler } from './operations/submit-command.ts'
 import { Engine } from './pipeline/engine.ts'
@@ -10,7 +21,11 @@ import { EventSpool } from './pipeline/event-spool.ts'
 import type { SessionCounts } from './pipeline/occurrences.ts'
 import { programCheck } from './program-check.ts'
 import { type Settings, settings } from './settings.ts'
+import { Retention } from './store/retention.ts'
 import { RewardStore } from './store/reward-store.ts'
+import { linksOf } from './teaching/links.ts'
+import { POLLINATIONS_KEY } from './teaching/pollinations-key.ts'
+import { Teacher } from './teaching/teacher.ts'
 
 /** State of the process, which outlives a reload of the plugin. */
 interface Session {
@@ -27,11 +42,18 @@ export default definePlugin({
   summary: 'Counts and rewards work, with levels, quests and a weekly digest',
   config: settings,
   requires: { kernel: kernelPort, database: databaseStore },
-  optional: { admin: kernelAdmin },
+  optional: {
+    admin: kernelAdmin,
+    // By reference: a command whose events are counted does not need them.
+    local: ref(localInference),
+    client: ref(inferenceClient),
+    providers: ref(inferenceProviders),
+    secrets: ref(declaredSecretResolver)
+  },
   taps: [rewardEvents],
   operations,
-  commands: [submitCommand],
-  async activate(ctx, { kernel, database, admin }) {
+  commands: [submitCommand, explainCommand],
+  async activate(ctx, { kernel, database, admin, local, client, providers, secrets }) {
     const session = await ctx.keep(
       'session 1',
       (): Session => ({ counts: new Map(), isStoredOff: false }),
@@ -50,30 +72,59 @@ export default definePlugin({
       }, RELOAD_DELAY_MS).unref()
     }
     ctx.effect('reload after a changed switch', () => clearTimeout(timer))
+    const current = (): Settings => ctx.config as Settings
+    const isOn = (): boolean => switchedOffBy(current()) === null && !session.isStoredOff
     const dependencies = {
-      settings: () => ctx.config as Settings,
+      settings: current,
       store: new RewardStore(database),
       changed: () => ctx.changed(REWARD_TOPIC),
       switched
     }
+    const mask = (text: string): string => kernel.mask(text)
+    const teacher = new Teacher({
+      ...dependencies,
+      links: linksOf(current, {
+        local: () => local?.available,
+        client: () => client?.available,
+        providers: () => providers?.available,
+        secrets: () => secrets?.available
+      }),
+      mask,
+      isOn,
+      start: run => ctx.background('text of a hint', run),
+      log: ctx.log
+    })
+    ctx.contribute(declaredSecrets, POLLINATIONS_KEY)
     const engine = new Engine({
       ...dependencies,
       counts: session.counts,
       log: ctx.log,
       spool: new EventSpool(() => ctx.dataDirectory()),
-      mask: text => kernel.mask(text)
+      mask,
+      hinted: hints => {
+        const last = hints.at(-1)
+        // A single command ends before a model has answered.
+        if (last !== undefined && admin?.serves === true) teacher.offer(last)
+      }
     })
     implementOperations(ctx, {
       ...dependencies,
       engine,
+      teacher,
       now: Date.now,
       check: programCheck((id, input, signal) => ctx.callById(id, input, { signal }))
     } satisfies Dependencies)
     ctx.command(submitCommand.command, submitHandler(ctx))
+    ctx.command(explainCommand.command, explainCommandHandler(ctx))
     contributeConsole(ctx)
+    const retention = new Retention({ ...dependencies, days: () => current().retention_days, log: ctx.log })
+    ctx.onServe('old events', () => {
+      if (admin?.serves === true && !current().emergency_off)
+        ctx.background('old events', signal => retention.run(signal))
+    })
     ctx.onDrain('queued events', () => engine.close())
     // Without a tap, an emitter does not even create its event.
-    if (switchedOffBy(ctx.config as Settings) !== null || (session.isStoredOff && admin !== undefined)) return
+    if (switchedOffBy(current()) !== null || (session.isStoredOff && admin !== undefined)) return
     ctx.on(rewardEvents, event => {
       if (!session.isStoredOff) engine.accept(event)
     })

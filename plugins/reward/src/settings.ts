@@ -1,5 +1,6 @@
 import { type Infer, t } from '@svc/plugin-sdk'
 import { MODES } from './rules/modes.ts'
+import { POLLINATIONS_URL } from './teaching/pollinations.ts'
 
 export const settings = t.object({
   emergency_off: t.boolean({
@@ -75,6 +76,33 @@ export const settings = t.object({
       description: 'N: about one in N pairs of user and type of event is logged. Default: none.'
     })
   ),
+  teaching: t.enum(['fixed', 'local', 'chain'], {
+    default: 'fixed',
+    'x-reload': 'live',
+    description:
+      'Who writes hints. fixed: no model. local: the model server on this machine. chain: the model server, Pollinations, Gemini, free models of OpenRouter, in this order. Models get only the kind of the mistake and the fixed text.'
+  }),
+  pollinations_url: t.string({
+    default: POLLINATIONS_URL,
+    pattern: '^https?://',
+    'x-reload': 'live',
+    description: 'Base address of Pollinations; https, except on this machine.'
+  }),
+  pollinations_api_key: t.optional(
+    t.secret({
+      minLength: 1,
+      'x-env': 'POLLINATIONS_API_KEY',
+      'x-reload': 'live',
+      description: 'Key of Pollinations. Its own address is asked only with a key.'
+    })
+  ),
+  retention_days: t.integer({
+    default: 90,
+    minimum: 0,
+    maximum: 36_500,
+    'x-reload': 'live',
+    description: 'Days after which stored events and their rewards are deleted. 0: never.'
+  }),
   user_id: t.optional(
     t.string({
       minLength: 1,

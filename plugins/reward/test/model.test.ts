@@ -26,6 +26,9 @@ const SETTINGS = {
   session_mode: 'learning',
   verbosity: 'rich',
   max_messages_per_hour: 12,
+  teaching: 'fixed',
+  pollinations_url: 'http://127.0.0.1:9',
+  retention_days: 90,
   mcp_tool_args: 'full'
 } as const
 

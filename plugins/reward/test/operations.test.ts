@@ -255,9 +255,21 @@ t.test('forget deletes the progress of the user, and of no other one', async t =
   await send(kernel, ...['bug_fix', 'build_failed', 'ai_thumbs_up'].map(type => ({ type })))
   await kernel.call(configSet, { mode: 'learning' })
   await database?.execute("INSERT INTO gamify_counters (user_id, name, value) VALUES ('bob', 'bug_fix', 3)")
+  const event = `{"type":"bug_fix"}`
+  for (const [agent, type, payload] of [
+    ['bob', 'bug_fix', event],
+    ['assistant', 'llm_turn', '{"model":"toy"}']
+  ])
+    await database?.execute(
+      "INSERT INTO agent_events (agent_id, event_type, payload_json, timestamp) VALUES (?, ?, ?, '2026-01-01 00:00:00')",
+      [agent ?? '', type ?? '', payload ?? '']
+    )
+  await send(kernel, { type: 'task_completed', agent_id: 'builder' } as { type: string })
   t.ok((await kernel.call(forgetOperation, {})).rows > 10)
   t.match(await kernel.call(progressSnapshot, {}), { xp: 0, crystals: 100, streak_days: 0, mode: 'learning' })
   t.same((await kernel.call(eventsOperation, {})).events, [])
   t.same((await database?.query('SELECT user_id, value FROM gamify_counters'))?.rows, [['bob', 3]])
+  t.same((await database?.query('SELECT agent_id FROM agent_events ORDER BY id'))?.rows, [['bob'], ['assistant']])
+  t.same((await database?.query('SELECT user_id FROM gamify_policy_snapshots'))?.rows, [])
   t.match(await kernel.call(forgetOperation, {}), { rows: 0 })
 })

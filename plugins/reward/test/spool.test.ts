@@ -14,6 +14,9 @@ const SETTINGS = {
   verbosity: 'normal',
   max_messages_per_hour: 12,
   mcp_tool_args: 'hash',
+  teaching: 'fixed',
+  pollinations_url: 'http://127.0.0.1:9',
+  retention_days: 90,
   user_id: 'ada'
 } as const
 

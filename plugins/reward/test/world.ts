@@ -1,7 +1,7 @@
 import { rewardEvents } from '@svc/contracts'
 import database from '@svc/plugin-database'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
-import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import { type Fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
 import '../../database/test/built-worker.ts'
 import plugin from '#plugin'
@@ -15,9 +15,11 @@ export async function openReward(
   settings: object = {},
   plugins: readonly Plugin[] = [],
   path = 'test.db',
-  more: Readonly<Record<string, object>> = {}
+  more: Readonly<Record<string, object>> = {},
+  services: readonly Fake[] = []
 ): Promise<TestKernel> {
   const kernel = await testKernel([database as Plugin, emitter, ...plugins, plugin as Plugin], {
+    services,
     settings: { ...more, database: { path }, reward: { user_id: 'ada', ...settings } }
   })
   t.teardown(() => kernel.close())

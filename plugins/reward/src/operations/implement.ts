@@ -21,6 +21,7 @@ import {
 import { digestHandler, digestOperation } from './digest.ts'
 import { eventsHandler, eventsOperation } from './events.ts'
 import { forgetHandler, forgetOperation } from './forget.ts'
+import { explainHandler, hintExplain } from './hint-explain.ts'
 import { hintsHandler, hintsOperation } from './hints.ts'
 import {
   ackAllHandler,
@@ -51,6 +52,7 @@ export const operations = [
   eventsOperation,
   questList,
   hintsOperation,
+  hintExplain,
   digestOperation,
   shopCatalog,
   shopBuy,
@@ -78,6 +80,7 @@ export function implementOperations(ctx: Pick<PluginContext, 'implement'>, depen
   ctx.implement(eventsOperation, eventsHandler(dependencies))
   ctx.implement(questList, questsHandler(dependencies))
   ctx.implement(hintsOperation, hintsHandler(dependencies))
+  ctx.implement(hintExplain, explainHandler(dependencies))
   ctx.implement(digestOperation, digestHandler(dependencies))
   ctx.implement(shopCatalog, shopHandler(dependencies))
   ctx.implement(shopBuy, buyHandler(dependencies))

@@ -36,12 +36,23 @@ export interface EngineOptions {
   readonly changed: () => void
   /** Called if the stored configuration was read, with whether it leaves rewards on. */
   readonly switched: (on: boolean) => void
+  /** Called with the hints that were shown, after they are stored. Must not throw. */
+  readonly hinted?: (hints: readonly ShownHint[]) => void
   /** Events of processes that did not open the database. Default: none are left, and none are read. */
   readonly spool?: EventSpool
   /** Conceals known secrets in a text. Default: none are known. */
   readonly mask?: (text: string) => string
   /** Returns Unix milliseconds. Default: the clock. */
   readonly now?: () => number
+}
+
+/** A hint with its fixed text. */
+export interface ShownHint {
+  readonly user: string
+  readonly kind: string
+  readonly text: string
+  /** Unix milliseconds of the mistake. */
+  readonly at: number
 }
 
 export interface EngineFigures {
@@ -266,7 +277,8 @@ export class Engine {
       let processed = 0
       for (const event of events) if (processEvent(state, rows, occurrences, policy, event)) processed += 1
       if (processed > 0) await saveState(tx, state, rows)
-      return { processed, duplicates: events.length - processed }
+      const hints = rows.hints.flatMap(({ kind, text, at }) => (text === null ? [] : [{ user, kind, text, at }]))
+      return { processed, duplicates: events.length - processed, hints }
     })
     this.#options.switched(outcome !== null)
     if (outcome === null) return
@@ -275,6 +287,7 @@ export class Engine {
     this.#duplicates += outcome.duplicates
     if (outcome.processed === 0) return
     this.#options.changed()
+    if (outcome.hints.length > 0) this.#options.hinted?.(outcome.hints)
     await store.prune(now).catch((error: unknown) => {
       this.#options.log.warn('old reward rows could not be removed', { reason: errorMessage(error) })
     })

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ValidEvent, validateEvent } from './event.ts'
 
 const SUFFIX = '.jsonl'
+/** File that exists while the stored configuration switches rewards off. */
+const OFF = 'off'
 /** Files that may wait, and the size from which a file is not one of this plugin. */
 const MAX_FILES = 200
 const MAX_FILE_BYTES = 67_108_864
@@ -77,6 +79,19 @@ export class EventSpool {
   async remove(file: string): Promise<void> {
     await unlink(file).catch(absent)
   }
+
+  /** Whether rewards were switched off when the stored configuration was last read. */
+  async isOff(): Promise<boolean> {
+    return (await stat(join(await this.#directory(), OFF)).catch(absent)) !== null
+  }
+
+  /** Notes the stored switch, so that a process that does not open the database leaves no events while it is off. */
+  async noteSwitch(isOff: boolean): Promise<void> {
+    const directory = await this.#directory()
+    if (!isOff) return await this.remove(join(directory, OFF))
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await writeFile(join(directory, OFF), '', { mode: 0o600 })
+  }
 }
 
 /** Returns the event of a line; null if it is not one. `id`: key of an event without a key of its event. */
@@ -85,7 +100,7 @@ function eventOf(line: string, id: string): ValidEvent | null {
     const { at, event } = JSON.parse(line) as { readonly at: unknown; readonly event: unknown }
     if (!Number.isSafeInteger(at) || Number.isNaN(new Date(at as number).getTime())) return null
     const valid = validateEvent(event, at as number)
-    return { ...valid, key: valid.key ?? `spool:${id}` }
+    return { ...valid, key: valid.key ?? `spool:${id}`, isSpooled: true }
   } catch {
     return null
   }

@@ -18,6 +18,8 @@ export interface ValidEvent {
   readonly key: string | null
   /** Unix milliseconds of its arrival. */
   readonly at: number
+  /** Whether it comes from the file of a process that ended, such as a single command. */
+  readonly isSpooled?: boolean
 }
 
 /** Checks an event: an object with a type, at most 262,144 bytes of JSON. Throws `RWD_EVENT_INVALID`. */

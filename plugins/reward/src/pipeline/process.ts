@@ -31,6 +31,8 @@ const MAX_TOTAL = 1_000_000_000_000_000
 const OTHER = '(other)'
 /** Counter of a day: 1 while the last build failed. */
 const BUILD_BROKEN = '(build broken)'
+/** Beginning of the counters of a day for rewarded events of single commands. */
+const OF_COMMANDS = '(commands) '
 const FEEDBACK_TYPES: ReadonlySet<string> = new Set([
   'ai_thumbs_up',
   'ai_thumbs_down',
@@ -190,7 +192,7 @@ class EventRun {
       streakDays: profile.streakDays,
       tier,
       prestige: profile.prestige,
-      occurrence: this.#occurrences.next(user, type),
+      occurrence: this.#occurrence(type),
       learningCrystals: mode === 'learning' ? learningCrystals(user, this.#day, type) : 0
     })
     // After the limit of occurrences an event earns nothing at all, and leaves no snapshot either.
@@ -200,6 +202,19 @@ class EventRun {
     this.#add(reward.xp, reward.crystals, reward.lumens)
     if (reward.xp + reward.crystals > 0 && source !== 'combo')
       this.#message('reward', `${type}: ${reward.xp} xp, ${reward.crystals} crystals`)
+  }
+
+  /**
+   * Returns the number of an event of its type: 1 for the first. It counts from the start of the process, and for events
+   * of single commands from the start of the day: otherwise each command would be the first.
+   */
+  #occurrence(type: string): number {
+    if (this.#event.isSpooled !== true) return this.#occurrences.next(this.#state.user, type)
+    const today = this.#dailyCounters()
+    const name = `${OF_COMMANDS}${type}`
+    const count = (today.get(name) ?? 0) + 1
+    today.set(name, count)
+    return count
   }
 
   grant({ type, source, xp, crystals, achievement }: Grant): void {

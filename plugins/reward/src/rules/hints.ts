@@ -117,3 +117,8 @@ export function decideHint(
   if (bucket(1_000, user, kind, String(occurrences)) >= frequency * 1_000) return { show: false, reason: 'frequency' }
   return { show: true, text: texts[hintsShown % texts.length] ?? '' }
 }
+
+/** Returns all fixed texts of a kind of mistake; an empty text for an unknown kind. */
+export function textOfKind(name: string): string {
+  return HINT_KINDS.find(({ kind }) => kind === name)?.texts.join(' ') ?? ''
+}

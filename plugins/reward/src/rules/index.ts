@@ -1,6 +1,7 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { ACHIEVEMENTS } from './achievements.ts'
 export { type BaseValues, baseValues, EVENT_TYPES } from './base-values.ts'
+export { completedCombos } from './combos.ts'
 export { companionAfter, NEW_COMPANION } from './companions.ts'
 export { fnv1a } from './fnv1a.ts'
 export { decideHint, HINT_KINDS } from './hints.ts'

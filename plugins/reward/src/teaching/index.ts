@@ -1,0 +1,7 @@
+export { teach } from './chain.ts'
+export type { Link } from './link.ts'
+export { geminiLink, localLink, openRouterLink } from './models.ts'
+export { MAX_GRAPHEMES, plainText } from './plain-text.ts'
+export { POLLINATIONS_URL, pollinationsLink } from './pollinations.ts'
+export { promptFor } from './prompt.ts'
+export { Teacher } from './teacher.ts'
