@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { readItem } from '#items'
-import { attemptKeyOf, contentOf, parseFloors, postOf, retryRules } from '#publishing'
+import { attemptKeyOf, contentOf, floorsOf, parseFloors, postOf, retryRules } from '#publishing'
 import { adjustedCap, adjustedMargin, fillTemplate, TEMPLATE_PROFILES, TOPIC_PACKS } from '#templates'
 import { itemText } from './kit.ts'
 
@@ -34,6 +34,19 @@ test('floors are parsed, and an entry that is no floor is an error instead of ig
     'a=1e-1'
   ])
     t.throws(() => parseFloors(text), { code: 'NEWS_SETTINGS_INVALID', at: { path: /floors/ } }, text)
+})
+
+test('a floor counts for a channel under each of its names, and one for an unknown channel is an error', async t => {
+  const channels = [{ name: 'twitter', aliases: ['x'] }, { name: 'forge', aliases: ['github'] }, { name: 'rss' }]
+  const floors = floorsOf('x=.9, twitter=.8, github=.7, github=.6', channels)
+  t.same(
+    [...floors],
+    [
+      ['twitter', 0.9],
+      ['forge', 0.7]
+    ]
+  )
+  t.throws(() => floorsOf('twiter=.9', channels), { code: 'NEWS_SETTINGS_INVALID', hint: 'did you mean twitter?' })
 })
 
 test('delays double up to a minute, twice as long if patient, and a service may ask for more', async t => {

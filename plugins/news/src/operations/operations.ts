@@ -8,7 +8,7 @@ export const NEWS_TOPIC = 'news.items'
 
 const { NEWS_UNKNOWN, NEWS_ITEM_INVALID, NEWS_FOLDER_REFUSED, NEWS_CHANNEL_UNKNOWN } = newsErrors.specs
 const { NEWS_DATABASE_MISSING, NEWS_RESOLVE_REFUSED, NEWS_ID_DUPLICATE } = newsErrors.specs
-const { NEWS_FEED_INVALID, NEWS_FEED_BUSY } = newsErrors.specs
+const { NEWS_FEED_INVALID, NEWS_FEED_BUSY, NEWS_SETTINGS_INVALID } = newsErrors.specs
 const itemErrors = { NEWS_ID_DUPLICATE, NEWS_UNKNOWN, NEWS_ITEM_INVALID, NEWS_FOLDER_REFUSED, NEWS_CHANNEL_UNKNOWN }
 
 const idField = t.string({ minLength: 1, maxLength: 128, description: 'Id of the item' })
@@ -166,7 +166,7 @@ export const newsPublish = defineOperation({
     ok: t.boolean(),
     note: t.string()
   }),
-  errors: { ...itemErrors, NEWS_DATABASE_MISSING },
+  errors: { ...itemErrors, NEWS_DATABASE_MISSING, NEWS_SETTINGS_INVALID },
   effect: 'write',
   idempotent: true,
   timeoutMs: 0,

@@ -1,6 +1,6 @@
 export { attemptKeyOf, contentOf, digestOf, postOf } from './compose.ts'
 export { type DecisionInput, decide } from './decide.ts'
-export { parseFloors } from './floors.ts'
+export { floorsOf, parseFloors } from './floors.ts'
 export { PostStore } from './post-store.ts'
 export { Publisher } from './publisher.ts'
 export { retryRules } from './retry.ts'

@@ -12,7 +12,7 @@ import type { ItemProblem, NewsItem } from '../items/item.ts'
 import type { Settings } from '../settings.ts'
 import { contentOf, postOf, requestedChannels } from './compose.ts'
 import { type Decision, decide } from './decide.ts'
-import { parseFloors } from './floors.ts'
+import { floorsOf } from './floors.ts'
 import type { ChannelOutcome, ChannelResult, DecisionReason } from './outcome.ts'
 import type { PostRecord } from './post-record.ts'
 import type { PostStore } from './post-store.ts'
@@ -199,7 +199,7 @@ export class Publisher {
       dryRun,
       gate,
       floors: worthiness_enforce
-        ? { aggregate: worthiness_score_min, channels: parseFloors(channel_worthiness_floors) }
+        ? { aggregate: worthiness_score_min, channels: floorsOf(channel_worthiness_floors, this.#options.channels()) }
         : null,
       worthiness: publications.worthiness(manifest),
       templateProfiles: template_profiles
