@@ -7,7 +7,6 @@ export { configOperation, configSet, switchOff, switchOn } from './operations/co
 export { digestOperation } from './operations/digest.ts'
 export { eventsOperation } from './operations/events.ts'
 export { forgetOperation } from './operations/forget.ts'
-export { explainCommandHandler, hintExplain } from './operations/hint-explain.ts'
 export { hintsOperation } from './operations/hints.ts'
 export { notificationAck, notificationsAckAll, notificationsList } from './operations/notifications.ts'
 export { achievementsOperation, progressSnapshot } from './operations/progress.ts'

@@ -1,6 +1,6 @@
 /** Maximum grapheme clusters of a text that a model wrote. */
 export const MAX_GRAPHEMES = 400
-/** Maximum UTF-16 units that are read of an answer: a cluster alone can have any number of them. */
+/** Maximum UTF-16 units that are read of an answer: one cluster can have any number of them. */
 export const MAX_READ = 4_000
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' })
