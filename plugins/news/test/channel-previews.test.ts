@@ -20,6 +20,14 @@ const text = fc
   .tuple(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.constantFrom(1, 3, 40, 1_200))
   .map(([part, times]) => `x${part}`.repeat(times))
 
+t.test('a link that is longer than the limit of a channel is refused, not sent or shortened', async t => {
+  const { channel } = await openChannels(t, { settings: {} })
+  const link = `https://example.org/${'x'.repeat(2_100)}`
+  await t.rejects(channel('bluesky').preview(postWith({ card: false }, { link })), { code: 'text_limit_too_small' })
+  await t.rejects(channel('discord').preview(postWith({}, { link })), { code: 'text_limit_too_small' })
+  t.match(await channel('bluesky').preview(postWith({}, { link })), [{ limit: 300 }, {}, {}], 'the card has the link')
+})
+
 t.test('each channel keeps its limits for any text, and repeats itself', async t => {
   const { channel } = await openChannels(t, { settings: {} })
   await fc.assert(

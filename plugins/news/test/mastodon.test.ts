@@ -39,6 +39,11 @@ t.test('mastodon counts addresses as 23 and mentions without their server, withi
   t.match(text?.text, /^word @ada@mastodon\.example .*\.\.\.\n\nhttps:\/\/example\.org\/x{200}$/)
   const previews = await mastodon.preview(postWith({ spoiler_text: 'w'.repeat(60), text: 'y'.repeat(80) }))
   t.match(previews, [{ label: 'warning' }, { text: `${'y'.repeat(37)}...`, limit: 40 }])
+  for (const length of [80, 100, 200])
+    await t.rejects(mastodon.preview(postWith({ spoiler_text: 'w'.repeat(length) })), {
+      code: 'text_limit_too_small',
+      failureClass: 'config'
+    })
 })
 
 t.test('mastodon finds the post of an attempt whose answer was lost, by its exact text', async t => {

@@ -20,7 +20,7 @@ import {
   type XrpcAnswer,
   type XrpcRequest
 } from './bluesky-session.ts'
-import { channelText, summaryWithLink } from './derived-text.ts'
+import { channelText, fitting, summaryWithLink } from './derived-text.ts'
 import type { ChannelParts } from './parts.ts'
 
 const SERVICE = 'Bluesky'
@@ -110,10 +110,13 @@ function hasCard(post: NewsPost): boolean {
 function textOf(post: NewsPost): string {
   const { text } = post.options as Options
   const meters = METERS.map(meter => ({ ...meter, limit: adjustedCap(meter.limit, post.adjust, meter.limit) }))
-  if (text !== undefined) return cutText(text.trim(), { meters: METERS })
-  return hasCard(post)
-    ? cutText(post.summary === '' ? post.title : post.summary, { meters })
-    : summaryWithLink(post.summary, post.link, meters)
+  const found =
+    text !== undefined
+      ? cutText(text.trim(), { meters: METERS })
+      : hasCard(post)
+        ? cutText(post.summary === '' ? post.title : post.summary, { meters })
+        : summaryWithLink(post.summary, post.link, meters)
+  return fitting(SERVICE, found, METERS, 'shorten the text, or use a shorter site_base_url')
 }
 
 function cardOf(post: NewsPost): { readonly title: string; readonly description: string } {

@@ -4,7 +4,7 @@ import { discordSecrets } from '../settings/discord.ts'
 import { adjustedCap } from '../templates/profiles.ts'
 import { cutText } from '../text/cut.ts'
 import { fieldAt, textAt } from './answer.ts'
-import { channelText } from './derived-text.ts'
+import { channelText, fitting } from './derived-text.ts'
 import { CONTENT, EMBED_TEXT, EMBED_TITLE, embedOf, messageOf } from './discord-text.ts'
 import { outcomeUnknown } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
@@ -89,7 +89,9 @@ export function discordChannel(parts: ChannelParts): NewsChannel {
 function contentOf(post: NewsPost): string | null {
   const { text, embed = false } = post.options as Options
   if (text !== undefined) return cutText(text.trim(), { meters: [CONTENT] })
-  return embed ? null : messageOf(post, adjustedCap(CONTENT.limit, post.adjust, CONTENT.limit))
+  if (embed) return null
+  const message = messageOf(post, adjustedCap(CONTENT.limit, post.adjust, CONTENT.limit))
+  return fitting(SERVICE, message, [CONTENT], 'use a shorter site_base_url')
 }
 
 /** Body of `POST /webhooks/{id}/{token}`, as in the documentation of Discord and the package discord-api-types. */

@@ -14,7 +14,7 @@ import { adjustedCap } from '../templates/profiles.ts'
 import { cutText } from '../text/cut.ts'
 import { lengthOf, type Meter, mastodonCharacters } from '../text/meters.ts'
 import { addressOf, answerIncomplete, textAt } from './answer.ts'
-import { channelText, summaryWithLink } from './derived-text.ts'
+import { channelText, fitting, summaryWithLink } from './derived-text.ts'
 import { findEarlierPost, outcomeUnknown, sendingNow, timeAt } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 import { rateLimited } from './rate-limit.ts'
@@ -94,13 +94,17 @@ function roomOf(post: NewsPost, parts: ChannelParts): Meter {
 }
 
 function textOf(post: NewsPost, parts: ChannelParts): string {
-  const { text } = post.options as Options
+  const { text, spoiler_text: warning = '' } = post.options as Options
   const room = roomOf(post, parts)
-  // Mastodon removes white space at both ends.
-  if (text !== undefined) return cutText(text.trim(), { meters: [room] })
-  return summaryWithLink(post.summary, post.link, [
-    { ...room, limit: adjustedCap(room.limit, post.adjust, room.limit) }
-  ])
+  const cap = adjustedCap(room.limit, post.adjust, room.limit)
+  const found =
+    text === undefined
+      ? summaryWithLink(post.summary, post.link, [{ ...room, limit: cap }])
+      : // Mastodon removes white space at both ends.
+        cutText(text.trim(), { meters: [room] })
+  const left = Math.max(0, meterOf(parts).limit - lengthOf(warning, room))
+  const advice = 'shorten the text or its warning, or raise mastodon_max_characters if the server has a higher limit'
+  return fitting(SERVICE, found, [{ ...room, limit: left }], advice)
 }
 
 /** Body of `POST /api/v1/statuses`, as in the documentation of Mastodon. */

@@ -11,10 +11,10 @@ import { plainText } from '../items/plain-text.ts'
 import { twitterSecrets } from '../settings/twitter.ts'
 import { adjustedMargin } from '../templates/profiles.ts'
 import { cutText } from '../text/cut.ts'
-import { fits, type Meter, weightedCharacters } from '../text/meters.ts'
+import { type Meter, weightedCharacters } from '../text/meters.ts'
 import { splitThread } from '../text/thread.ts'
 import { addressOf, answerIncomplete, textAt } from './answer.ts'
-import { channelText, summaryWithLink } from './derived-text.ts'
+import { channelText, fitting, summaryWithLink } from './derived-text.ts'
 import { findEarlierPost, lookOrGiveUp, outcomeUnknown, type SendingTimes, sendingNow } from './earlier-post.ts'
 import type { ChannelParts } from './parts.ts'
 import { rateLimited } from './rate-limit.ts'
@@ -107,11 +107,8 @@ function textsOf(post: NewsPost, parts: ChannelParts): readonly string[] {
           })
         ]
       : [cutText(text.trim(), { meters: [meter], suffix })]
-  if (texts.length > 0 && texts.every(each => each !== '' && fits(each, [meter]))) return texts
-  throw new RemoteFailure(
-    `${SERVICE}: the text, or a hashtag or mention in it, does not fit into ${meter.limit} weighted characters; shorten it, or raise SVC_NEWS_TWITTER_TEXT_CHUNK_MAX`,
-    { failureClass: 'config', code: 'text_limit_too_small' }
-  )
+  const advice = 'shorten it, or raise SVC_NEWS_TWITTER_TEXT_CHUNK_MAX'
+  return (texts.length === 0 ? [''] : texts).map(each => fitting(SERVICE, each, [meter], advice))
 }
 
 async function sender(
