@@ -152,6 +152,8 @@ function checkReady(
 
 /** Returns a listener that reports the progress of an upload when its percentage changes. */
 function progressReporter(call: {
+  readonly surface: string
+  emit(event: { file: string; sent_bytes: number; total_bytes: number }): void
   progress(done: number, total?: number, message?: string): void
 }): (event: UploadProgress) => void {
   let last = ''
@@ -159,6 +161,8 @@ function progressReporter(call: {
     const step = `${file} ${totalBytes === 0 ? 100 : Math.floor((sentBytes / totalBytes) * 100)}`
     if (step === last) return
     last = step
+    // The command line would print an event in addition to the progress.
+    if (call.surface !== 'cli') call.emit({ file, sent_bytes: sentBytes, total_bytes: totalBytes })
     call.progress(sentBytes, totalBytes, file)
   }
 }

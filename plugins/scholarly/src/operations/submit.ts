@@ -83,6 +83,7 @@ export const scholarlySubmit = defineOperation({
     job: t.nullable(job),
     text: t.string({ description: 'The same for people.' })
   }),
+  events: t.object({ file: t.string(), sent_bytes: t.integer(), total_bytes: t.integer() }),
   errors: { ...failures, SCH_GATE_CLOSED, SCH_PUBLICATION_UNKNOWN },
   timeoutMs: 0,
   expose: {
