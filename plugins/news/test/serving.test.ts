@@ -2,6 +2,7 @@ import { RemoteFailure } from '@svc/contracts'
 import { type Test, test } from 'tap'
 import { readItem } from '#items'
 import { PostStore, Publisher, Sender, Tables } from '#publishing'
+import { newsStatus } from '#root'
 import { Serving } from '#serving'
 import { itemText, openNews, type TestItem } from './kit.ts'
 import { Board, boardChannel } from './remote-board.ts'
@@ -14,12 +15,16 @@ async function open(t: Test, more: object = {}) {
   const board = new Board()
   const clock = { now: Date.now() }
   const limits: number[] = []
+  const interrupts: AbortController[] = []
   const channel = boardChannel(board, {
     canFind: true,
     step(name) {
       const retryAfterMs = name === 'begin' ? limits.shift() : undefined
       if (retryAfterMs !== undefined)
         throw new RemoteFailure('board: 429', { failureClass: 'rate_limit', code: 'http_429', retryAfterMs })
+      const interrupt = name === 'posted' ? interrupts.shift() : undefined
+      interrupt?.abort()
+      interrupt?.signal.throwIfAborted()
     }
   })
   const news = await openNews(t, { channels: [channel] })
@@ -68,6 +73,7 @@ async function open(t: Test, more: object = {}) {
   return {
     board,
     clock,
+    interrupts,
     limits,
     news,
     serving,
@@ -82,10 +88,10 @@ async function open(t: Test, more: object = {}) {
     show(...all: TestItem[]) {
       items = all
     },
-    publish: () => {
+    publish: (by = signal) => {
       const [item] = read()
       if (item === undefined) throw new Error('there is no item')
-      return publisher.publish(item, { dryRun: false, again: false, signal })
+      return publisher.publish(item, { dryRun: false, again: false, signal: by })
     }
   }
 }
@@ -108,6 +114,19 @@ test('a delay that a service asks for is stored, and the attempt is made when it
   await here.serving.sendDue(here.signal)
   t.equal(here.board.posts.length, 1)
   t.match(await here.store.list('item', 10), [{ state: 'sent', externalId: 'post-1' }])
+})
+
+test('a request that ends during an attempt leaves a post that is due, and found instead of sent again', async t => {
+  const here = await open(t)
+  await here.approve({ id: 'item', more: MORE })
+  const interrupt = new AbortController()
+  here.interrupts.push(interrupt)
+  await t.rejects(here.publish(interrupt.signal), { name: 'AbortError' })
+  t.match(await here.store.list('item', 10), [{ state: 'sending', mayExist: true, nextRetryAtMs: here.clock.now }])
+  t.match(await here.news.kernel.call(newsStatus, { id: 'item' }), { note: /^1 posts may exist, and are looked for/ })
+  await here.serving.sendDue(here.signal)
+  t.match(await here.store.list('item', 10), [{ state: 'sent', externalId: 'post-1' }])
+  t.equal(here.board.posts.length, 1)
 })
 
 test('a due post whose approval was revoked waits, and is sent after it is approved again', async t => {

@@ -119,6 +119,13 @@ export function statusHandler({ store }: Dependencies): Handler<typeof newsStatu
     const posts = await store.list(id ?? null, limit)
     const events = id === undefined ? [] : await store.events(id, limit)
     const open = posts.filter(({ state }) => state === 'unknown').length
+    const interrupted = posts.filter(({ state, nextRetryAtMs }) => state === 'sending' && nextRetryAtMs !== null).length
+    const notes = [
+      open === 0 ? '' : `${open} posts with an unknown outcome: svc news resolve ID CHANNEL --sent ID, or --not-sent`,
+      interrupted === 0
+        ? ''
+        : `${interrupted} posts may exist, and are looked for by svc serve, or by svc news publish ID`
+    ]
     return {
       posts: posts.map(postRow),
       events: events.map(({ channel, event, content_sha3_256, detail, at_ms }) => ({
@@ -128,8 +135,7 @@ export function statusHandler({ store }: Dependencies): Handler<typeof newsStatu
         at: new Date(at_ms).toISOString(),
         detail
       })),
-      note:
-        open === 0 ? '' : `${open} posts with an unknown outcome: svc news resolve ID CHANNEL --sent ID, or --not-sent`
+      note: notes.filter(note => note !== '').join('\n')
     }
   }
 }
