@@ -121,6 +121,13 @@ t.test('Retry-After is seconds or a date; a long one is left to the caller', asy
   t.equal((await past.client.send({ method: 'GET', url: past.url })).status, 200)
 })
 
+t.test('requests name the program, unless the caller names another one', async t => {
+  const agent: Answer = ({ headers }, response) => response.end(headers['user-agent'])
+  const { client, url } = await world(t, [agent])
+  t.equal((await client.send({ method: 'GET', url })).text, 'svc')
+  t.equal((await client.send({ method: 'GET', url, headers: { 'user-agent': 'linux:news:v1' } })).text, 'linux:news:v1')
+})
+
 t.test('only HTTPS is used, except on this machine, and redirects are not followed', async t => {
   const { client, url, requests } = await world(t, [status(302, { location: 'https://elsewhere.example/' })])
   for (const refused of ['http://archive.example/', 'ftp://archive.example/', 'https://user:pw@archive.example/', 'x'])

@@ -169,7 +169,7 @@ export class RemoteClient {
       const response = await fetch(url, {
         method,
         headers: {
-          'user-agent': 'svc (https://www.npmjs.com/package/svc)',
+          'user-agent': 'svc',
           ...(isFile(body) ? { 'content-length': String(lengthOf(body)) } : {}),
           ...headers
         },
