@@ -135,6 +135,21 @@ t.test('an answer that is lost is looked up, and never followed by another docum
   }
 })
 
+t.test('content that may have arrived is not sent with another DOI', async t => {
+  const world = await open(t)
+  const { server, adapter, clock } = world
+  server.faults.push({ on: 'POST /servlet/deposit', cut: 'after' })
+  const attempts = new Attempts()
+  await t.rejects(adapter().submit(publication(), attempts.context()))
+  clock.now += 60_000
+  const other = { crossref_doi_prefix: '10.7777' }
+  const changed = { failureClass: 'config', code: 'doi_changed', message: /10\.5555\/paper-1/ }
+  await t.rejects(adapter(other).submit(publication(), attempts.context()), changed)
+  await finish(world, attempts)
+  await t.rejects(adapter(other).submit(publication(), attempts.context()), changed)
+  t.equal(server.submissions.length, 1)
+})
+
 t.test('a document that is sent twice counts once, since its timestamp is the same', async t => {
   const world = await open(t)
   const { server, clock, adapter } = world

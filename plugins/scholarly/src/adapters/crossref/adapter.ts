@@ -56,6 +56,7 @@ interface Checkpoint {
   readonly timestamp: string
   /** See `depositOf`. */
   readonly generation: number
+  readonly doi: string
   /** Unix milliseconds of the step. */
   readonly at_ms: number
 }
@@ -148,10 +149,16 @@ export function crossrefDeposit(parts: AdapterParts, options: CrossrefOptions = 
       ...(fingerprint === undefined ? {} : { response_fingerprint: fingerprint }),
       metadata_json: JSON.stringify({ doi, url: `https://doi.org/${doi}`, resource, file_name: fileName })
     })
+    if ((earlier?.step === 'sending' || earlier?.step === 'received') && earlier.doi !== doi)
+      throw new RemoteFailure(
+        `Crossref: this content was sent with the DOI ${earlier.doi}, and the settings now give it ${doi}; restore SVC_CROSSREF_DOI_PREFIX`,
+        { failureClass: 'config', code: 'doi_changed' }
+      )
     if (earlier?.step === 'received') return receipt('submitted')
-    const timestamp = earlier?.timestamp || (await nextTimestamp(await parts.dataDirectory(), doi, now()))
+    const known = earlier?.doi === doi ? earlier.timestamp : ''
+    const timestamp = known || (await nextTimestamp(await parts.dataDirectory(), doi, now()))
     const save = (step: Checkpoint['step']): Promise<void> =>
-      context.saveCheckpoint({ step, timestamp, generation, at_ms: now() } satisfies Checkpoint)
+      context.saveCheckpoint({ step, timestamp, generation, doi, at_ms: now() } satisfies Checkpoint)
     if (earlier?.timestamp !== timestamp) await save('prepared')
     if (earlier?.step === 'sending') {
       const found = await lookUp(fileName, context)
@@ -195,7 +202,7 @@ export function crossrefDeposit(parts: AdapterParts, options: CrossrefOptions = 
     if (earlier?.step !== 'received') return earlier
     const { fileName } = depositOf(manifest, workOf(manifest), party(), earlier.generation)
     if (statusOf(await lookUp(fileName, context)) !== 'failed') return earlier
-    return { step: 'prepared', timestamp: '', generation: earlier.generation + 1, at_ms: now() }
+    return { ...earlier, step: 'prepared', timestamp: '', generation: earlier.generation + 1, at_ms: now() }
   }
 
   /** Sends a form. Crossref answers 200 also to what it refuses: the page says which. */
