@@ -157,6 +157,10 @@ t.test('a body that takes too long, is too large or too deep ends with a typed f
   await t.rejects(failed('['.repeat(100_000), 500), { failureClass: 'preflight', code: 'body_too_complex' })
   await t.rejects(failed('a'.repeat(1_000_001)), { failureClass: 'preflight', message: /1000000 characters/ })
   await t.rejects(failed('> '.repeat(20_000)), { failureClass: 'preflight', code: 'content_invalid' })
+  const slow = Array.from({ length: 3 }, () => failed('['.repeat(100_000), 500).catch(error => error.code))
+  t.same(await Promise.all(slow), Array(3).fill('body_too_complex'), 'two at once, and the third after them')
+  const { handoff } = await createBundle(arxivWork(), project(t))
+  t.same(handoff.findings, [], 'and others follow')
   const ended = new AbortController()
   ended.abort(new Error('drained'))
   const { signal } = ended

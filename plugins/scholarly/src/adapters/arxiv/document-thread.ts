@@ -6,7 +6,7 @@ import {
   RemoteFailure,
   type RemoteFailureDetails
 } from '@svc/contracts'
-import { errorMessage, limitedSignal } from '@svc/plugin-sdk'
+import { errorMessage, limitedSignal, raceAbort, Semaphore } from '@svc/plugin-sdk'
 import type { Figure } from './writer.ts'
 
 /** Program of the thread, next to the compiled plugin: threads cannot load TypeScript. */
@@ -17,6 +17,9 @@ const SCRIPT = new URL(
 const MAX_HEAP_MB = 512
 /** Time for a body. A long paper takes less than a second, but some Markdown takes hours. */
 export const DOCUMENT_LIMIT_MS = 30_000
+
+/** Threads that run at once; further conversions wait, which does not count as their time. */
+const threads = new Semaphore(2)
 
 /** Document with its findings. */
 export interface CheckedDocument {
@@ -38,6 +41,15 @@ export async function checkedDocument(
   limitMs: number,
   signal: AbortSignal
 ): Promise<CheckedDocument> {
+  await threads.acquire(granted => raceAbort(signal, granted))
+  try {
+    return await inThread(manifest, limitMs, signal)
+  } finally {
+    threads.release()
+  }
+}
+
+async function inThread(manifest: PublicationManifest, limitMs: number, signal: AbortSignal): Promise<CheckedDocument> {
   const worker = new Worker(SCRIPT, {
     execArgv: [],
     workerData: manifest,

@@ -48,7 +48,7 @@ export class TexWriter {
   text(text: string): string {
     const { tex, unsupported } = texText(text)
     for (const character of unsupported) {
-      const points = [...character].map(
+      const points = [...character.slice(0, 20)].map(
         each => `U+${(each.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
       )
       this.#findings.add(
