@@ -152,6 +152,24 @@ t.test('youtube leaves the outcome to a person where all of the last uploads are
   t.match(await run.attempt(youtube, POST), { externalId: 'video-51' })
 })
 
+t.test('youtube leaves the outcome open if the server refuses questions after the last bytes', async t => {
+  const { service, videos, youtube } = await openProject(t)
+  const quota: ServiceAnswer = { status: 403, body: { error: { errors: [{ reason: 'quotaExceeded' }] } } }
+  service.fail('PUT', UPLOAD, 'cut-after', quota)
+  const run = new ChannelRun()
+  const failure = {
+    code: 'youtube_quota_exceeded',
+    failureClass: 'rate_limit',
+    outcomeUnknown: true,
+    retryAfterMs: 3_600_000
+  }
+  await t.rejects(run.attempt(youtube, POST), failure)
+  service.fail('PUT', UPLOAD, quota)
+  await t.rejects(new ChannelRun().attempt(youtube, POST), { ...failure, outcomeUnknown: false })
+  t.match(await run.attempt(youtube, POST), { externalId: 'video-1' })
+  t.equal(videos.length, 1)
+})
+
 t.test('youtube begins again where a session ended before its last bytes', async t => {
   const { service, sessions, videos, youtube } = await openProject(t)
   service.fail('PUT', UPLOAD, { status: 404 })

@@ -1,4 +1,5 @@
 import { RemoteFailure } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 
 /** Returns a field of a parsed answer by its path; undefined if there is none. */
 export function fieldAt(value: unknown, ...path: readonly (string | number)[]): unknown {
@@ -29,6 +30,12 @@ export function answerIncomplete(service: string, missing: string): RemoteFailur
     code: 'answer_invalid',
     outcomeUnknown: true
   })
+}
+
+/** Returns the same failure, with or without an unknown outcome. */
+export function withOutcome(failure: RemoteFailure, outcomeUnknown: boolean): RemoteFailure {
+  const { message, failureClass, code, httpStatus, retryAfterMs } = failure
+  return new RemoteFailure(message, { failureClass, code, outcomeUnknown, ...defined({ httpStatus, retryAfterMs }) })
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRemoteFailure, type RemoteAnswer, RemoteFailure, type RemoteRequest } from '@svc/contracts'
-import { answerIncomplete, codeOf, fieldAt, listAt, textAt } from './answer.ts'
+import { answerIncomplete, codeOf, fieldAt, listAt, textAt, withOutcome } from './answer.ts'
 import type { VideoFile } from './youtube-video.ts'
 
 /** Bytes of one request, halved after each failure for slow connections. YouTube requires multiples of 256 KiB. */
@@ -77,7 +77,9 @@ export async function uploadVideo(options: UploadOptions): Promise<UploadResult>
       await onProgress(received, mayBeComplete)
     } catch (error) {
       stalls++
-      if (!isRemoteFailure(error) || error.failureClass !== 'transient' || stalls >= MAX_STALLS) throw error
+      if (!isRemoteFailure(error)) throw error
+      if (error.failureClass !== 'transient' || stalls >= MAX_STALLS)
+        throw mayBeComplete ? withOutcome(error, true) : error
       at = null
       chunkBytes = Math.max(MIN_CHUNK_BYTES, chunkBytes / 2)
     }

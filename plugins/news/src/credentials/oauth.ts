@@ -7,7 +7,7 @@ import {
   type RemoteRequest,
   SecretLogin
 } from '@svc/contracts'
-import { defined } from '@svc/plugin-sdk'
+import { withOutcome } from '../channels/answer.ts'
 
 /** Time limit of one login. */
 const LOGIN_MS = 60_000
@@ -110,17 +110,13 @@ async function requestToken(service: string, request: RemoteRequest): Promise<Re
     return await new RemoteClient({ service: `${service} login`, signal }).send(request)
   } catch (error) {
     // A login creates no post, whatever its outcome.
-    if (isRemoteFailure(error)) throw new RemoteFailure(error.message, { ...detailsOf(error), outcomeUnknown: false })
+    if (isRemoteFailure(error)) throw withOutcome(error, false)
     if (!signal.aborted) throw error
     throw new RemoteFailure(`${service}: no login within ${LOGIN_MS} ms; try again later`, {
       failureClass: 'transient',
       code: 'timeout'
     })
   }
-}
-
-function detailsOf({ failureClass, code, httpStatus, retryAfterMs }: RemoteFailure) {
-  return { failureClass, code, ...defined({ httpStatus, retryAfterMs }) }
 }
 
 function fieldsOf(answer: RemoteAnswer): Readonly<Record<string, unknown>> {
