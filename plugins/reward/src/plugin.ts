@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   databaseStore,
   declaredSecretResolver,
@@ -12,12 +13,12 @@ import {
 import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
 import { contributeConsole } from './console.ts'
 import { type Dependencies, REWARD_TOPIC } from './dependencies.ts'
-import { switchedOffBy } from './gate.ts'
+import { switchedOffBy, userIdOf } from './gate.ts'
 import { explainCommand, explainCommandHandler } from './operations/hint-explain.ts'
 import { implementOperations, operations } from './operations/implement.ts'
 import { submitCommand, submitHandler } from './operations/submit-command.ts'
 import { Engine } from './pipeline/engine.ts'
-import { EventSpool } from './pipeline/event-spool.ts'
+import { EventSpool, userFolder } from './pipeline/event-spool.ts'
 import type { SessionCounts } from './pipeline/occurrences.ts'
 import { programCheck } from './program-check.ts'
 import { type Settings, settings } from './settings.ts'
@@ -99,7 +100,8 @@ export default definePlugin({
       ...dependencies,
       counts: session.counts,
       log: ctx.log,
-      spool: new EventSpool(() => ctx.dataDirectory()),
+      // Each user has a folder: a process commits only the events of its user.
+      spool: new EventSpool(async () => join(await ctx.dataDirectory(), userFolder(userIdOf(current())))),
       mask,
       hinted: hints => {
         const last = hints.at(-1)

@@ -1,7 +1,10 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
-import { Engine, EventSpool } from '#pipeline'
+import { concealed, Engine, EventSpool, userFolder, validateEvent } from '#pipeline'
+import { switchOff, switchOn } from '#root'
 import { completedCombos } from '#rules'
 import { loadState, RewardStore } from '#store'
 import { openReward } from './world.ts'
@@ -24,7 +27,7 @@ async function openStore(t: Parameters<typeof openReward>[0]): Promise<PrimaryDa
 }
 
 /** Returns an engine as each process has it. */
-function openEngine(database: PrimaryDatabase, directory: string, now: number): Engine {
+function openEngine(database: PrimaryDatabase, directory: string, now: number, settings: object = {}): Engine {
   return new Engine({
     store: new RewardStore(database),
     settings: () =>
@@ -33,7 +36,8 @@ function openEngine(database: PrimaryDatabase, directory: string, now: number): 
         verbosity: 'normal',
         max_messages_per_hour: 12,
         mcp_tool_args: 'full',
-        user_id: 'ada'
+        user_id: 'ada',
+        ...settings
       }) as never,
     counts: new Map(),
     log: { info() {}, debug() {}, warn: message => t.fail(message) },
@@ -81,4 +85,66 @@ t.test('a combo has no event that is later than the one that completes it', asyn
     completedCombos('test_pass', START + 60_000, after, new Map()).map(({ name }) => name),
     ['iron_will_recovery']
   )
+})
+
+t.test('after svc reward off, a command leaves nothing, unless its settings switch rewards on', async t => {
+  const database = await openStore(t)
+  const directory = t.testdir()
+  const folder = join(directory, 'events')
+  const files = (): string[] => (existsSync(folder) ? readdirSync(folder) : [])
+  const command = async (settings: object = {}): Promise<void> => {
+    const short = openEngine(database, directory, START, settings)
+    short.accept({ type: 'check_completed' })
+    await short.close()
+  }
+  const setting = openEngine(database, directory, START)
+  await setting.noteSwitch(null)
+  t.same(files(), [])
+  await setting.noteSwitch(false)
+  await command()
+  t.same(files(), ['off'])
+  await command({ session_enabled: true })
+  t.equal(files().length, 2, 'a setting of the session is stronger')
+  await setting.noteSwitch(true)
+  t.equal(files().length, 1)
+  await command()
+  t.equal(files().length, 2)
+  await setting.noteSwitch(false)
+  // The database does not say that rewards are off: its next reader corrects the file.
+  await openEngine(database, directory, START).flush()
+  t.same(files(), [])
+})
+
+t.test('the switch is noted by the operations that store it or read it', async t => {
+  const kernel = await openReward(t)
+  const folder = join(kernel.root, '.vox', 'plugins', 'reward')
+  const notes = (): string[] =>
+    existsSync(folder)
+      ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => /off$/.test(name))
+      : []
+  t.match(await kernel.call(switchOff, {}), { enabled: false })
+  t.match(notes(), [/^user-[0-9a-f]{16}.events.off$/])
+  t.match(await kernel.call(switchOn, {}), { enabled: true })
+  t.same(notes(), [])
+})
+
+t.test('users have folders of their own, whatever their names contain', async t => {
+  const names = ['ada', 'bob', '../..', 'a/b', '\0', 'größe'].map(userFolder)
+  t.equal(new Set(names).size, names.length)
+  for (const name of names) t.match(name, /^user-[0-9a-f]{16}$/)
+})
+
+t.test('secrets are concealed, and the stored event stays JSON also if one is a number', async t => {
+  const mask = (text: string): string => text.replaceAll('47114711', '***')
+  const valid = validateEvent(
+    { type: 'mcp_tool_called', arguments: { pin: 47114711, text: 'pin 47114711', n: 5 } },
+    START
+  )
+  t.same(JSON.parse(concealed(valid, mask).json), {
+    type: 'mcp_tool_called',
+    arguments: { pin: '***', text: 'pin ***', n: 5 }
+  })
+  const text = validateEvent({ type: 'bug_fix', note: '47114711' }, START)
+  t.same(JSON.parse(concealed(text, mask).json), { type: 'bug_fix', note: '***' })
+  t.equal(concealed(valid), valid)
 })

@@ -132,7 +132,11 @@ t.test('no window holds more messages than the limit', async () => {
 t.test('events that come late do not begin a window of messages again', async t => {
   const full = { start: 10_000_000_000, count: 12 }
   t.equal(admitMessage(full, full.start - 1_000, 12), null)
-  t.same(admitMessage(full, full.start - 3_600_000, 12), { start: full.start - 3_600_000, count: 1 }, 'a clock set back')
+  t.same(
+    admitMessage(full, full.start - 3_600_000, 12),
+    { start: full.start - 3_600_000, count: 1 },
+    'a clock set back'
+  )
 })
 
 t.test('a user has three different quests a day, always the same ones', async t => {

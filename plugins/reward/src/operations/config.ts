@@ -95,7 +95,7 @@ export function configHandler(dependencies: Dependencies): Handler<typeof config
   return async () => {
     assertSettingsOn(dependencies)
     const user = userIdOf(dependencies.settings())
-    return shown(dependencies, await loadConfig(await dependencies.store.reader(), user))
+    return await shown(dependencies, await loadConfig(await dependencies.store.reader(), user))
   }
 }
 
@@ -128,11 +128,12 @@ async function change(dependencies: Dependencies, edit: (stored: StoredConfig) =
     return { enabled, mode, trustTier }
   })
   dependencies.changed()
-  return shown(dependencies, next)
+  return await shown(dependencies, next)
 }
 
-function shown({ settings, switched }: Dependencies, stored: StoredConfig) {
+async function shown({ settings, switched, engine }: Dependencies, stored: StoredConfig) {
   const current = settings()
+  await engine.noteSwitch(stored.enabled)
   const { on, mode, reason } = decideGate(current, stored)
   switched(on)
   return {

@@ -2,7 +2,6 @@ import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { type Dependencies, REWARD_TOPIC, settledReader } from '../dependencies.ts'
 import { rewardErrors } from '../errors.ts'
 import { channelOf, decideGate, NO_STORED_CONFIG, switchedOffBy, userIdOf } from '../gate.ts'
-
 import { ACHIEVEMENTS } from '../rules/achievements.ts'
 import { energyAt, maxEnergy, xpForLevel } from '../rules/levels.ts'
 import { MODES, TRUST_TIERS } from '../rules/modes.ts'
@@ -111,6 +110,7 @@ export function progressHandler(dependencies: Dependencies): Handler<typeof prog
     const stored = await loadConfig(tx, user)
     const { on, mode, reason } = decideGate(settings, stored)
     dependencies.switched(on)
+    await engine.noteSwitch(stored.enabled)
     const profile = (await loadProfile(tx, user)) ?? newUserState(user, now()).profile
     const max = maxEnergy(profile.level)
     const { processed, duplicates, invalid, lost } = engine.figures

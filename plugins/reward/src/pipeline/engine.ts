@@ -1,6 +1,6 @@
 import type { DatabaseTransaction } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
-import { channelOf, decideGate, experimentFactor, type StoredConfig, userIdOf } from '../gate.ts'
+import { channelOf, decideGate, experimentFactor, NO_STORED_CONFIG, type StoredConfig, userIdOf } from '../gate.ts'
 import { bucket } from '../rules/fnv1a.ts'
 import { dayOf } from '../rules/streak.ts'
 import type { Settings } from '../settings.ts'
@@ -9,7 +9,7 @@ import type { RewardStore } from '../store/reward-store.ts'
 import { saveState } from '../store/save-state.ts'
 import { newRows, type UserState } from '../store/user-state.ts'
 import { assertSettingsOn, switchedOff } from '../switches.ts'
-import { type ValidEvent, validateEvent, withContent } from './event.ts'
+import { concealed, type ValidEvent, validateEvent, withContent } from './event.ts'
 import { EventQueue, type QueuedEvent } from './event-queue.ts'
 import type { EventSpool } from './event-spool.ts'
 import { Occurrences, type SessionCounts } from './occurrences.ts'
@@ -86,6 +86,7 @@ export class Engine {
   /** Time of the next look for events of other processes, as of `performance.now`. */
   #nextLook = 0
   #warned = false
+  #notedOff: boolean | null = null
   #processed = 0
   #duplicates = 0
   #invalid = 0
@@ -133,6 +134,10 @@ export class Engine {
     const { spool, store } = this.#options
     if (spool === undefined || store.isOpen || this.#draining !== null) return await this.flush()
     if (this.#queue.length === 0) return
+    if (await this.#isNotedOff(spool)) {
+      while (this.#queue.length > 0) this.#queue.take()
+      return
+    }
     if (await this.#hasManySpooled(spool)) return await this.flush()
     clearTimeout(this.#timer ?? undefined)
     this.#timer = null
@@ -209,6 +214,26 @@ export class Engine {
     }
   }
 
+  /** Notes the stored switch for processes that do not open the database. `enabled`: null if it is not stored. */
+  async noteSwitch(enabled: boolean | null): Promise<void> {
+    const isOff = enabled === false
+    if (this.#notedOff === isOff) return
+    const { spool, log } = this.#options
+    try {
+      await spool?.noteSwitch(isOff)
+      this.#notedOff = isOff
+    } catch (error) {
+      log.debug('the switch of rewards could not be noted in a file', { reason: errorMessage(error) })
+    }
+  }
+
+  /** Whether the stored configuration switched rewards off, and no setting of this process overrides it. */
+  async #isNotedOff(spool: EventSpool): Promise<boolean> {
+    if (!decideGate(this.#options.settings(), { ...NO_STORED_CONFIG, enabled: false }).on)
+      return await spool.isOff().catch(() => false)
+    return false
+  }
+
   async #hasManySpooled(spool: EventSpool): Promise<boolean> {
     try {
       return (await spool.list()).length >= MANY_FILES
@@ -250,7 +275,7 @@ export class Engine {
         this.#options.log.info('reward event', { user, type: valid.type })
       const content = await maskArguments(valid.type, valid.event, settings.mcp_tool_args)
       const masked = content === valid.event ? valid : withContent(valid, content)
-      return { ...masked, json: this.#options.mask?.(masked.json) ?? masked.json }
+      return concealed(masked, this.#options.mask)
     } catch (error) {
       this.#invalid += 1
       this.#warnOnce(errorMessage(error))
@@ -264,6 +289,7 @@ export class Engine {
     const user = userIdOf(settings)
     const occurrences = new Occurrences(counts)
     const now = this.#now()
+    let enabled: boolean | null = null
     const outcome = await store.transaction(async tx => {
       const state = await loadState(tx, {
         user,
@@ -271,6 +297,7 @@ export class Engine {
         keys: events.flatMap(({ key }) => key ?? []),
         now: Math.min(now, ...events.map(({ at }) => at))
       })
+      enabled = state.config.enabled
       const policy = policyOf(settings, state.config)
       if (policy === null) return null
       const rows = newRows()
@@ -281,6 +308,7 @@ export class Engine {
       return { processed, duplicates: events.length - processed, hints }
     })
     this.#options.switched(outcome !== null)
+    await this.noteSwitch(enabled)
     if (outcome === null) return
     occurrences.commit()
     this.#processed += outcome.processed

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ValidEvent, validateEvent } from './event.ts'
@@ -92,6 +92,11 @@ export class EventSpool {
     await mkdir(directory, { recursive: true, mode: 0o700 })
     await writeFile(join(directory, OFF), '', { mode: 0o600 })
   }
+}
+
+/** Returns the name of the folder for the events of a user. */
+export function userFolder(user: string): string {
+  return `user-${createHash('sha256').update(user).digest('hex').slice(0, 16)}`
 }
 
 /** Returns the event of a line; null if it is not one. `id`: key of an event without a key of its event. */

@@ -41,6 +41,22 @@ export function withContent(valid: ValidEvent, event: Readonly<Record<string, un
   return { ...valid, event, json: toJson(event) }
 }
 
+/** Returns the event with JSON in which `mask` concealed secrets. It stays JSON if a number is a secret. */
+export function concealed(valid: ValidEvent, mask: (text: string) => string = text => text): ValidEvent {
+  const json = mask(valid.json)
+  if (json === valid.json) return valid
+  try {
+    JSON.parse(json)
+    return { ...valid, json }
+  } catch {
+    const conceal = (_: string, value: unknown): unknown =>
+      typeof value === 'string' || (typeof value === 'number' && mask(String(value)) !== String(value))
+        ? mask(String(value))
+        : value
+    return { ...valid, json: JSON.stringify(JSON.parse(valid.json, conceal)) }
+  }
+}
+
 function toJson(event: object): string {
   try {
     return JSON.stringify(event)

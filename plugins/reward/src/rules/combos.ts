@@ -57,7 +57,9 @@ export function completedCombos(
     if (endsWith === null ? needs[type] === undefined : endsWith !== type) return false
     const after = usedUntil.get(name) ?? 0
     return Object.entries(needs).every(([needed, count]) => {
-      const found = (recent.get(needed) ?? []).filter(each => each.sequence > after && each.at <= at && at - each.at <= windowMs)
+      const found = (recent.get(needed) ?? []).filter(
+        each => each.sequence > after && each.at <= at && at - each.at <= windowMs
+      )
       return found.length >= count
     })
   })
