@@ -1,3 +1,4 @@
+import { join, relative } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, t as schema } from '@svc/plugin-sdk'
@@ -211,19 +212,19 @@ t.test('the command submits a file, and its exit code says whether the program i
     'fixed.vox': `${code}// fixed`,
     'same.vox': code,
     'empty.vox': '',
-    'long.vox': 'x'.repeat(20_001)
+    'long.vox': 'x'.repeat(20_001),
+    folder: {}
   })
-  const run = submitHandler({
-    projectRoot: folder,
-    call: (operation: never, input: never) => kernel.call(operation, input)
-  } as never)
-  const submit = async (file: string, json = false) => {
+  const run = submitHandler({ call: (operation: never, input: never) => kernel.call(operation, input) } as never)
+  const submit = async (name: string, json = false) => {
+    const file = relative(process.cwd(), join(folder, name))
     const stdout = new PassThrough()
     const exit = await run({ battle_id, file }, { stdout, json, signal: new AbortController().signal } as never)
     return { exit, text: String(stdout.read()) }
   }
-  for (const file of ['none.vox', 'empty.vox', 'long.vox'])
-    await t.rejects(submit(file), { code: 'RWD_BATTLE_FILE', at: { file } })
+  for (const file of ['none.vox', 'empty.vox', 'long.vox', 'folder'])
+    await t.rejects(submit(file), { code: 'RWD_BATTLE_FILE', at: { file: new RegExp(`${file}$`) } })
+  await t.rejects(submit('../../../../../../../../../../dev/zero'), { code: 'RWD_BATTLE_FILE', message: /not a file/ })
   t.same(await submit('same.vox'), { exit: 1, text: 'error: still wrong\n' })
   const { exit, text } = await submit('fixed.vox', true)
   t.equal(exit, 0)

@@ -119,8 +119,8 @@ function textOf(facts: Awaited<ReturnType<typeof factsOf>>): string {
   const lines = [
     `Week ${week} (${from} to ${to})`,
     '',
-    `${facts.xp} xp, ${facts.crystals} crystals, ${facts.lumens} lumens on ${facts.active_days} active days`,
-    `Streak: ${facts.streak_days} days. Quests completed: ${facts.quests_completed}`
+    `${facts.xp} xp, ${facts.crystals} crystals, ${facts.lumens} lumens on ${facts.active_days} active ${facts.active_days === 1 ? 'day' : 'days'}`,
+    `Streak: ${facts.streak_days} ${facts.streak_days === 1 ? 'day' : 'days'}. Quests completed: ${facts.quests_completed}`
   ]
   if (levels.length > 0) lines.push(`Levels: ${levels.join(', ')}`)
   if (achievements.length > 0) lines.push(`Achievements: ${achievements.join(', ')}`)

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type CommandDescriptor, type CommandHandler, type PluginContext, t } from '@svc/plugin-sdk'
 import { rewardErrors } from '../errors.ts'
@@ -17,9 +17,9 @@ export const submitCommand = {
 } as const satisfies CommandDescriptor
 
 /** Returns the handler of the command. The exit code is 1 if the program is not repaired. */
-export function submitHandler(ctx: Pick<PluginContext, 'call' | 'projectRoot'>): CommandHandler {
+export function submitHandler(ctx: Pick<PluginContext, 'call'>): CommandHandler {
   return async ({ battle_id, file }, { stdout, json, signal }) => {
-    const code = await readProgram(resolve(ctx.projectRoot, String(file)), String(file))
+    const code = await readProgram(resolve(String(file)), String(file))
     const result = await ctx.call(battleSubmit, { battle_id: String(battle_id), code }, { signal })
     const { success, findings, xp_earned, crystals_earned } = result
     const text = success ? `Repaired: ${xp_earned} xp, ${crystals_earned} crystals` : findings.trimEnd()
@@ -35,9 +35,14 @@ async function readProgram(path: string, shown: string): Promise<string> {
       hint: `pass a text file of at most ${MAX_CODE_LENGTH} characters`,
       cause
     })
-  const code = await readFile(path, 'utf8').catch((cause: unknown) => {
+  const unreadable = (cause: unknown): never => {
     throw reject('it cannot be read', cause)
-  })
+  }
+  const found = await stat(path).catch(unreadable)
+  if (!found.isFile()) throw reject('it is not a file')
+  // A character has at most 3 bytes for each of its units.
+  if (found.size > MAX_CODE_LENGTH * 3) throw reject(`it has ${found.size} bytes`)
+  const code = await readFile(path, 'utf8').catch(unreadable)
   if (code.length === 0 || code.length > MAX_CODE_LENGTH) throw reject(`it has ${code.length} characters`)
   return code
 }
