@@ -25,6 +25,7 @@ export default definePlugin({
       'orchestrator events',
       orchestrator.subscribe(event => {
         resolver.observe(event)
+        if (!ctx.isTapped(rewardEvents)) return
         const reward = toRewardEvent(kernel.repositoryId, event)
         if (reward !== null) sendReward(ctx, () => reward)
       })
