@@ -54,11 +54,6 @@ export class ChannelCredentials {
     }
   }
 
-  /** Like {@link read}, for a credential that may be absent. */
-  async readOptional(secret: ChannelSecret, signal?: AbortSignal): Promise<string | null> {
-    return 'hint' in (await this.#find(secret, signal)) ? null : this.read(secret, signal)
-  }
-
   async #find(
     { setting, declared }: ChannelSecret,
     signal?: AbortSignal
