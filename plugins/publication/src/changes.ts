@@ -1,7 +1,7 @@
 import type { ManifestContent } from '@svc/contracts'
 import { createTwoFilesPatch } from 'diff'
 
-/** Milliseconds after which texts are reported as different without their lines. */
+/** Milliseconds for all texts, after which they are reported as different without their lines. */
 const TIMEOUT_MS = 500
 const MAX_PATCH_CHARACTERS = 200_000
 /** Larger texts are not compared by line. */
@@ -26,17 +26,18 @@ export interface FieldChange {
 
 /** Returns the fields that differ. */
 export function changesBetween(before: ManifestContent, after: ManifestContent): readonly FieldChange[] {
+  const deadline = performance.now() + TIMEOUT_MS
   return FIELDS.filter(field => before[field] !== after[field]).map(field => ({
     field,
-    patch: patchOf(field, before[field] ?? '', after[field] ?? '')
+    patch: patchOf(field, before[field] ?? '', after[field] ?? '', deadline - performance.now())
   }))
 }
 
-function patchOf(field: string, before: string, after: string): string {
-  if (before.length + after.length > MAX_COMPARED_CHARACTERS) return different(before, after)
+function patchOf(field: string, before: string, after: string, timeout: number): string {
+  if (timeout <= 0 || before.length + after.length > MAX_COMPARED_CHARACTERS) return different(before, after)
   const patch = createTwoFilesPatch(`former ${field}`, field, before, after, '', '', {
     context: 2,
-    timeout: TIMEOUT_MS
+    timeout
   })
   return patch === undefined || patch.length > MAX_PATCH_CHARACTERS ? different(before, after) : patch
 }

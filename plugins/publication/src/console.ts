@@ -12,7 +12,7 @@ import type { PluginContext } from '@svc/plugin-sdk'
 
 const LIST = 'publication/publications'
 const DETAIL = 'publication/publications/:publication_id'
-/** Kind of row, and of record, that the actions are for. */
+/** Kind of record that the actions are for. Rows of the list have none: a person approves where the text is. */
 const PUBLICATION = 'publication'
 
 const id: Bindings = { publication_id: { from: 'route', name: 'publication_id' } }
@@ -41,7 +41,6 @@ const list: DashboardPage = {
     input: { limit: { value: 1_000 } },
     rows: 'publications',
     key: 'publication_id',
-    of: PUBLICATION,
     columns: summaryColumns,
     filters: [
       { name: 'state', label: 'State', field: 'state' },
@@ -107,7 +106,7 @@ const approvals = shown(
 
 const attempts = shown(
   'attempts',
-  'attempted_at_ms',
+  'id',
   [
     { field: 'attempted_at_ms', title: 'Time', format: 'time' },
     { field: 'channel', title: 'Channel or archive', format: 'code' },
@@ -131,7 +130,7 @@ const media = shown(
 
 const links = shown(
   'links',
-  'value',
+  'id',
   [
     { field: 'kind', title: 'Kind' },
     { field: 'value', title: 'Identifier', format: 'code' },
@@ -148,7 +147,7 @@ const history: View = {
       title: 'Events',
       view: shown(
         'events',
-        'created_at_ms',
+        'id',
         [
           { field: 'created_at_ms', title: 'Time', format: 'time' },
           { field: 'status', title: 'Event', format: 'state' },
@@ -265,7 +264,7 @@ export function contributeConsole(ctx: Pick<PluginContext, 'contribute'>): void 
     when: { field: 'state', in: ['draft'] }
   })
   ctx.contribute(dashboardActions, {
-    ...{ on: PUBLICATION, label: 'Approve as another person', operation: 'publication.approve', bind },
+    ...{ on: PUBLICATION, label: 'Approve with a token', operation: 'publication.approve', bind },
     ask: ['approver', 'approver_token'],
     when: { field: 'state', in: ['draft'] }
   })

@@ -123,8 +123,21 @@ function agentOf({ principal }: Caller, { allow_tool_approvals }: PeopleSettings
   return { name: `${AGENT}${normalisedName(id)}`, role: 'agent' }
 }
 
+/** Returns the token of a person. One token for two people would make one person two: it is refused. */
 function tokenOf(name: string, tokens: Readonly<Record<string, string>>): string | undefined {
-  return Object.entries(tokens).find(([each]) => normalisedName(each) === name)?.[1]
+  const known = Object.entries(tokens).map(([each, token]) => [normalisedName(each), token] as const)
+  const [own, ...more] = known.filter(([each]) => each === name)
+  if (own === undefined) return undefined
+  if (more.length > 0 || known.some(([each, token]) => each !== name && token === own[1]))
+    throw publicationErrors.create(
+      'PUB_TOKEN_REFUSED',
+      `${name}: this approver has two tokens, or the token of another approver`,
+      {
+        hint: 'give each approver one token of their own in approver_tokens of [plugins.publication]',
+        at: { path: 'plugins.publication.approver_tokens' }
+      }
+    )
+  return own[1]
 }
 
 /** Compares in time that does not depend on the texts. */

@@ -65,6 +65,19 @@ t.test('a name with a token needs it everywhere', async t => {
   }
 })
 
+t.test('two approvers with one token, and one approver with two, are refused', async t => {
+  const token = 'a-token-of-ann-1234'
+  for (const approver_tokens of [
+    { Ann: token, Bob: token },
+    { Ann: token, ' ANN ': 'another-token-of-ann' }
+  ])
+    t.throws(
+      () => identify({ approver: 'Ann', token }, caller('http'), { ...NONE, approver_tokens }),
+      { code: 'PUB_TOKEN_REFUSED', message: /ann: this approver has two tokens/ },
+      JSON.stringify(Object.keys(approver_tokens))
+    )
+})
+
 t.test('only configured approvers may approve', async t => {
   const settings = { ...NONE, approvers: ['Ann', 'Bob'] }
   t.strictSame(identify({ approver: 'BOB' }, caller('cli'), settings).name, 'bob')

@@ -96,6 +96,13 @@ t.test('double_blind finds what shows who the authors are', async t => {
   t.ok(codes({ ...COMPLETE, title: 'Gates by Ann Example' }, blind).includes('error double_blind_author_name'))
   const many = metadata({ creators: Array.from({ length: 500 }, (_, at) => ({ name: `Name${at}, Given` })) })
   t.ok(codes({ ...many, body_markdown: 'x '.repeat(100_000) }, blind).includes('error double_blind_unchecked'))
+  // A search for such a name would take minutes.
+  for (const long of [{ name: `b${'a'.repeat(100_000)}, A` }, { name: 'Ab, A', affiliation: 'b'.repeat(241) }])
+    t.ok(
+      codes({ ...metadata({ creators: [long] }), body_markdown: 'a'.repeat(1_000_000) }, blind).includes(
+        'error double_blind_unchecked'
+      )
+    )
 })
 
 t.test('a finding names the line of the first place and the number of others', async t => {

@@ -118,7 +118,7 @@ async function confirm(
     throw publicationErrors.create(
       'PUB_OPTIONS_CONFLICT',
       `publication ${publication_id}: without a terminal, --digest must name the content that you read`,
-      { hint: `svc publication show ${publication_id}` }
+      { hint: `svc publication show ${publication_id} --body` }
     )
   const digest = manifest.content_sha3_256
   const { text } = comparison(manifest, await records.manifests.revision(publication_id, 'approved'))

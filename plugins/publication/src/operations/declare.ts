@@ -94,15 +94,16 @@ export const showOperation = defineOperation({
   summary: 'Show a publication with its approvals, attempts and links',
   input: t.object({
     publication_id: publicationId,
-    body: t.boolean({ default: false, description: 'Whether to return the text, too.' })
+    body: t.boolean({ default: false, description: 'Whether to return the content, too: what approvals are for.' })
   }),
   output: t.object({
     publication: manifest,
     approvals: t.array(approval),
     missing_approvals: t.integer({ description: 'Approvals that the gate still needs.' }),
-    text: t.string({ description: 'All of it, and the newest attempts, as text.' }),
+    text: t.string({ description: 'All of it as text, with the newest attempts; with the content only if requested.' }),
     attempts: t.array(
       t.object({
+        id: t.integer({ description: 'Number of the row.' }),
         channel: t.string({ description: 'Channel of the news, or scholarly:ADAPTER.' }),
         content_sha3_256: t.string(),
         attempted_at_ms: t.integer({ description: 'Unix milliseconds.' }),
@@ -112,6 +113,7 @@ export const showOperation = defineOperation({
     ),
     links: t.array(
       t.object({
+        id: t.integer({ description: 'Number of the row.' }),
         kind: t.string(),
         value: t.string(),
         source: t.string(),
@@ -139,6 +141,7 @@ export const showOperation = defineOperation({
     ),
     events: t.array(
       t.object({
+        id: t.integer({ description: 'Number of the row.' }),
         status: t.string(),
         detail: t.unknown(),
         created_at_ms: t.integer({ description: 'Unix milliseconds.' })
@@ -164,7 +167,7 @@ export const showOperation = defineOperation({
 const decision = {
   publication_id: publicationId,
   digest,
-  approver: text(400, 'Name of the person. Default: the caller. Only people on this machine may omit its token.'),
+  approver: text(400, 'Name of the person, who needs a token except on the command line. Default: the caller.'),
   approver_token: t.optional(
     t.secret({ maxLength: 4_096, description: 'Token of that person, if the configuration has one.' })
   )

@@ -47,7 +47,7 @@ export function implementOperations(ctx: PluginContext<unknown>, records: Record
       publication: { ...shown(manifest), ...(body ? { body_markdown: manifest.body_markdown } : {}) },
       approvals: approvals.map(({ publication_id: _, ...each }) => each),
       missing_approvals: missing(approvals),
-      text: textOf(manifest, approvals, attempts, links),
+      text: `${textOf(manifest, approvals, attempts, links)}${body ? contentOf(manifest) : ''}`,
       attempts: attempts.map(({ publication_id: _, ...each }) => each),
       ...{ links, media, revisions, events }
     }
@@ -102,7 +102,8 @@ export function implementOperations(ctx: PluginContext<unknown>, records: Record
 
 export function comparison(manifest: ManifestContent, former: ManifestContent | null, since?: string) {
   if (former === null) {
-    const text = since === undefined ? 'No content of it was approved yet.' : 'That content is not kept.'
+    const read = `Read all of it: svc publication show ${manifest.publication_id} --body`
+    const text = since === undefined ? `No content of it was approved yet. ${read}` : 'That content is not kept.'
     return { since: null, changes: [], text }
   }
   const changes = changesBetween(former, manifest)
@@ -142,6 +143,13 @@ function textOf(
   ]
   const lines = rows.filter(([, value]) => value !== '').map(([name, value]) => `${name.padEnd(9)} ${oneLine(value)}`)
   return [`${publication_id}: ${oneLine(title)}`, ...lines].join('\n')
+}
+
+/** The parts of the content that the list of fields does not show, so that a person reads all that the digest is for. */
+function contentOf({ abstract_text, metadata_json, citations_json, body_markdown }: ManifestContent): string {
+  const parts = Object.entries({ abstract: abstract_text, metadata: metadata_json, citations: citations_json })
+  const lines = parts.flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(9)} ${oneLine(value)}`]))
+  return ['', ...lines, '', printable(body_markdown).trimEnd()].join('\n')
 }
 
 function idOf({ publication_id, content_sha3_256 }: PublicationManifest) {

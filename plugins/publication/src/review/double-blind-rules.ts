@@ -9,6 +9,11 @@ const MAX_SEARCHED = 128 * 1024 * 1024
 const MIN_SURNAME_CHARACTERS = 4
 const MIN_AFFILIATION_CHARACTERS = 4
 const MAX_NAMED = 5
+/**
+ * Characters of a name that is searched. The search of longer ones takes, for some texts, time in proportion to text times
+ * name.
+ */
+const MAX_NAME_CHARACTERS = 240
 
 const ORCID = /\b\d{4}-\d{4}-\d{4}-\d{3}[\dX]\b/g
 const ORCID_URL = /\borcid\.org\//gi
@@ -69,6 +74,8 @@ function authorNames(subject: Subject): PreflightFinding[] {
   const length = texts(subject).reduce((sum, [, text]) => sum + text.length, 0)
   if (length * (forms.length + surnames.length) > MAX_SEARCHED)
     return [error('double_blind_unchecked', 'The text is too long to search it for the names of so many creators.')]
+  if ([...forms, ...surnames].some(isLong))
+    return [error('double_blind_unchecked', `A creator has a name of more than ${MAX_NAME_CHARACTERS} characters.`)]
   return texts(subject).flatMap(([name, text]) => {
     const search = folded(text)
     const full = forms.filter(each => indexOfWord(search, each) !== -1)
@@ -86,6 +93,8 @@ function affiliations(subject: Subject): PreflightFinding[] {
   const length = texts(subject).reduce((sum, [, text]) => sum + text.length, 0)
   if (length * known.length > MAX_SEARCHED)
     return [error('double_blind_unchecked', 'The text is too long to search it for so many affiliations.')]
+  if (known.some(isLong))
+    return [error('double_blind_unchecked', `An affiliation has more than ${MAX_NAME_CHARACTERS} characters.`)]
   return texts(subject).flatMap(([name, text]) => {
     const search = folded(text)
     const found = known.filter(each => indexOfWord(search, each) !== -1)
@@ -142,6 +151,10 @@ function familyOf(author: unknown): string {
   const { family, literal } = objectOf(author) ?? {}
   const name = typeof family === 'string' ? family : typeof literal === 'string' ? literal : ''
   return folded(name.slice(0, 200)).trim()
+}
+
+function isLong(name: string): boolean {
+  return name.length > MAX_NAME_CHARACTERS
 }
 
 /** Returns the ways in which a text names a creator in full. */

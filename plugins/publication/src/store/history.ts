@@ -1,7 +1,12 @@
 import type { PublicationAttempt, PublicationLink, PublicationMedia } from '@svc/contracts'
 import { required, type Tables, type Transaction } from './tables.ts'
 
+export interface StoredAttempt extends PublicationAttempt {
+  readonly id: number
+}
+
 export interface StatusEvent {
+  readonly id: number
   readonly status: string
   readonly detail: Readonly<Record<string, unknown>>
   /** Unix milliseconds. */
@@ -9,6 +14,7 @@ export interface StatusEvent {
 }
 
 export interface StoredLink extends PublicationLink {
+  readonly id: number
   readonly content_sha3_256: string
   /** Unix milliseconds. */
   readonly created_at_ms: number
@@ -63,12 +69,13 @@ export class History {
   }
 
   /** Returns the newest attempts first. */
-  async attempts(publicationId: string, limit: number): Promise<PublicationAttempt[]> {
+  async attempts(publicationId: string, limit: number): Promise<StoredAttempt[]> {
     const rows = await required(this.#tables).rows(
       'SELECT * FROM publication_attempts WHERE publication_id = ? ORDER BY id DESC LIMIT ?',
       [publicationId, limit]
     )
     return rows.map(row => ({
+      id: Number(row.id),
       publication_id: String(row.publication_id),
       content_sha3_256: String(row.content_sha3_256),
       channel: String(row.channel),
@@ -79,11 +86,12 @@ export class History {
 
   async links(publicationId: string, limit: number): Promise<StoredLink[]> {
     const rows = await required(this.#tables).rows(
-      `SELECT * FROM publication_external_links WHERE publication_id = ?
+      `SELECT rowid AS id, * FROM publication_external_links WHERE publication_id = ?
        ORDER BY created_at_ms, kind, value LIMIT ?`,
       [publicationId, limit]
     )
     return rows.map(row => ({
+      id: Number(row.id),
       kind: String(row.kind),
       value: String(row.value),
       source: String(row.source),
@@ -114,6 +122,7 @@ export class History {
       [publicationId, limit]
     )
     return rows.map(row => ({
+      id: Number(row.id),
       status: String(row.status),
       detail: objectOf(row.detail_json),
       created_at_ms: Number(row.created_at_ms)

@@ -160,6 +160,7 @@ export async function changeState(
   const current = String(row.state)
   if (!mayFollow(current, state)) return false
   if (current === state) return true
+  if (state === 'publish_failed' && (await wasPublished(tx, publicationId, digest))) return false
   await tx.run('UPDATE publication_manifests SET state = ?, updated_at_ms = ? WHERE publication_id = ?', [
     state,
     Date.now(),
@@ -167,6 +168,16 @@ export async function changeState(
   ])
   await appendEvent(tx, publicationId, state, { from: current, content_sha3_256: digest, ...detail })
   return true
+}
+
+/** Returns whether this content was `published` before an archive reported a status of its own. */
+async function wasPublished(tx: Transaction, publicationId: string, digest: string): Promise<boolean> {
+  const rows = await tx.rows(
+    `SELECT 1 FROM publication_status_events
+     WHERE publication_id = ? AND status = 'published' AND detail_json ->> '$.content_sha3_256' = ? LIMIT 1`,
+    [publicationId, digest]
+  )
+  return rows.length > 0
 }
 
 /** Returns the row of a publication in a transaction. Throws `PUB_UNKNOWN`. */
