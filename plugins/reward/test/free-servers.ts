@@ -42,10 +42,10 @@ export async function freeServer(t: Test, reply: Reply): Promise<FreeServer> {
 }
 
 /** Answers like a local server. `generate` writes the answer to `POST /api/generate`. */
-export function local(generate: (response: ServerResponse) => void): Reply {
+export function local(generate: (response: ServerResponse) => void, model = 'toy'): Reply {
   return (response, path) => {
     if (path === '/api/version') response.end('{"version":"0.12.0"}')
-    else if (path === '/api/tags') response.end(JSON.stringify({ models: [{ name: 'toy', model: 'toy' }] }))
+    else if (path === '/api/tags') response.end(JSON.stringify({ models: [{ name: model, model }] }))
     else if (path === '/api/generate') generate(response)
     else response.writeHead(404).end('{"error":"not found"}')
   }

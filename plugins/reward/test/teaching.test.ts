@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type DatabaseStore, databaseStore, type KernelAdmin, kernelAdmin } from '@svc/contracts'
+import { type DatabaseStore, databaseStore, type KernelAdmin, kernelAdmin, type LocalLane } from '@svc/contracts'
 import inference from '@svc/plugin-inference-client'
 import providers from '@svc/plugin-providers'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { explainCommandHandler, hintExplain } from '#operations'
 import { hintsOperation, notificationsList } from '#root'
-import { MAX_GRAPHEMES, plainText } from '#teaching'
+import { type Link, localLink, MAX_GRAPHEMES, plainText, teach } from '#teaching'
 import { completion, type FreeServer, freeServer, lines, local } from './free-servers.ts'
 import { openReward, send } from './world.ts'
 
@@ -116,6 +116,53 @@ t.test('the local server is probed, and gets only the kind of the mistake and th
   const { prompt, model, stream } = JSON.parse(server.seen.at(-1)?.body ?? '')
   t.match({ model, stream }, { model: 'toy', stream: true })
   t.match(prompt, /Kind of mistake: test failure\nAdvice: Run only the failing test/)
+})
+
+t.test('the model that svc contains is not asked, since it writes only programs', async t => {
+  const server = await freeServer(
+    t,
+    local(response => response.end(GOOD), 'vox-tiny')
+  )
+  const { explain } = await open(t, { local: server.url, reward: { teaching: 'local' } })
+  t.match(await explain(), { source: 'fixed', failed: [{ link: 'local', reason: /vox-tiny/ }] })
+  t.same(
+    server.seen.filter(({ method }) => method === 'POST'),
+    []
+  )
+})
+
+t.test('a model server on another machine is asked only by the chain', async t => {
+  // Nothing listens at the address of another machine here, so the lane is a service of the test.
+  const chat = async function* () {
+    yield { type: 'text', text: 'From afar.' } as const
+  }
+  const lane = {
+    model: 'toy',
+    connection: async () => ({ url: 'http://192.0.2.1:11434', api: 'openai', headers: {} }),
+    models: async () => [{ name: 'toy' }],
+    chat
+  } as unknown as LocalLane
+  const services = { local: () => lane }
+  await t.rejects(localLink(services, true).write('prompt', new AbortController().signal), /another machine/)
+  t.equal(await localLink(services, false).write('prompt', new AbortController().signal), 'From afar.')
+})
+
+t.test('a slow service has half of the time, and the last one the rest', async t => {
+  const slow = (name: Link['name']): Link => ({
+    name,
+    write: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  })
+  const quick: Link = { name: 'gemini', write: async () => 'At last.' }
+  const options = { mask: (text: string) => text, limitMs: 2_000 }
+  const hint = { kind: 'cost', text: 'Fixed.' }
+  const { signal } = new AbortController()
+  t.match(await teach(hint, [slow('local'), quick], options, signal), {
+    text: 'At last.',
+    source: 'gemini',
+    failed: [{ link: 'local' }]
+  })
+  const short = { ...options, limitMs: 50 }
+  t.match(await teach(hint, [slow('local'), slow('openrouter')], short, signal), { text: 'Fixed.', source: 'fixed' })
 })
 
 const CUT = lines({ response: 'Small' })

@@ -3,7 +3,9 @@ import {
   type InferenceClient,
   type InferenceProviders,
   isLoopback,
-  type LocalLane
+  type LocalLane,
+  textModelNames,
+  unlessChosen
 } from '@svc/contracts'
 import { withTimeout } from '@svc/plugin-sdk'
 import { type Link, MAX_TOKENS, NotSetUp } from './link.ts'
@@ -12,6 +14,8 @@ import { MAX_READ } from './plain-text.ts'
 const PROBE_MS = 2_000
 /** Free models of OpenRouter that are tried: their limits are often used up. */
 const MAX_FREE_MODELS = 3
+/** Model that svc contains. It writes only short programs. */
+const BUNDLED_MODEL = /^vox-tiny(:latest)?$/
 /** Gemini models that do not write text. */
 const OTHER_USE = /image|audio|tts|live|embedding/
 
@@ -78,6 +82,9 @@ async function probe(lane: LocalLane, onlyHere: boolean, signal: AbortSignal): P
   const { url, api, headers } = await lane.connection(signal)
   if (onlyHere && !isLoopback(new URL(url).hostname))
     throw new NotSetUp(`the model server ${url} is on another machine: teaching = "local" does not ask it`)
+  const model = unlessChosen(lane.model, textModelNames(await lane.models(signal)))
+  if (BUNDLED_MODEL.test(model))
+    throw new NotSetUp(`the model ${model} writes only programs: set INFER_URL to the address of another model server`)
   // Servers in OpenAI's format have no such route; their list of models was just read.
   if (api !== 'ollama') return
   const response = await fetch(`${url}/api/version`, { headers, signal, redirect: 'error' })
