@@ -65,6 +65,7 @@ export interface CliExposure {
  *   objects.
  * - `stream`: text field of each event to print as a line; with `--json`, each event is a line of JSON on standard output. The
  *   result is not printed.
+ * - `events`: false if events are not printed, such as those that repeat the progress.
  * - `answer`: output field to use instead of the whole output, even with `--json`.
  * - `success`: boolean output field. If it is false, the result is printed and the exit code is 1.
  */
@@ -78,6 +79,7 @@ export interface CliView {
   readonly fields?: readonly string[]
   readonly note?: string
   readonly stream?: string
+  readonly events?: false
 }
 
 export interface McpExposure {

@@ -24,7 +24,8 @@ export class Output {
   }
 
   readonly onEvent = (event: unknown): void => {
-    const { stream } = this.#view ?? {}
+    const { stream, events } = this.#view ?? {}
+    if (events === false) return
     if (stream !== undefined) this.#stdout.write(`${this.#json ? JSON.stringify(event) : textOf(event, stream)}\n`)
     else if (this.#json) writeError({ event })
     else if (typeof event === 'string') {

@@ -152,7 +152,6 @@ function checkReady(
 
 /** Returns a listener that reports the progress of an upload when its percentage changes. */
 function progressReporter(call: {
-  readonly surface: string
   emit(event: { file: string; sent_bytes: number; total_bytes: number }): void
   progress(done: number, total?: number, message?: string): void
 }): (event: UploadProgress) => void {
@@ -161,8 +160,7 @@ function progressReporter(call: {
     const step = `${file} ${totalBytes === 0 ? 100 : Math.floor((sentBytes / totalBytes) * 100)}`
     if (step === last) return
     last = step
-    // The command line would print an event in addition to the progress.
-    if (call.surface !== 'cli') call.emit({ file, sent_bytes: sentBytes, total_bytes: totalBytes })
+    call.emit({ file, sent_bytes: sentBytes, total_bytes: totalBytes })
     call.progress(sentBytes, totalBytes, file)
   }
 }

@@ -95,7 +95,7 @@ export const scholarlySubmit = defineOperation({
       use: 'Shows the plan unless submit is true. Submitting needs the approval of two people, which tools cannot replace.'
     },
     rpc: true,
-    cli: { command: 'scholarly submit', args: ['publication_id'], view: { text: 'text', success: 'ok' } }
+    cli: { command: 'scholarly submit', args: ['publication_id'], view: { text: 'text', success: 'ok', events: false } }
   }
 })
 
