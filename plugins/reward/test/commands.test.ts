@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
+import { operations } from '#operations'
 import { concealed, Engine, EventSpool, userFolder, validateEvent } from '#pipeline'
 import { switchOff, switchOn } from '#root'
 import { completedCombos } from '#rules'
@@ -147,4 +148,8 @@ t.test('secrets are concealed, and the stored event stays JSON also if one is a 
   const text = validateEvent({ type: 'bug_fix', note: '47114711' }, START)
   t.same(JSON.parse(concealed(text, mask).json), { type: 'bug_fix', note: '***' })
   t.equal(concealed(valid), valid)
+})
+
+t.test('fields in the paths of routes are written as :name', async t => {
+  for (const { id, expose } of operations) t.notMatch(expose?.http?.path ?? '', /[{}]/, id)
 })

@@ -35,7 +35,7 @@ export const hintExplain = defineOperation({
   }),
   errors: { RWD_OFF, RWD_HINT_BUSY },
   effect: 'write',
-  expose: { http: { method: 'POST', path: '/api/reward/hints/{kind}/explain' }, rpc: true }
+  expose: { http: { method: 'POST', path: '/api/reward/hints/:kind/explain' }, rpc: true }
 })
 
 export function explainHandler(dependencies: Dependencies): Handler<typeof hintExplain> {
