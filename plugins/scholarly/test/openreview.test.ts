@@ -219,6 +219,27 @@ t.test('a title of the metadata with other spaces is found after a lost answer',
   t.equal(server.notes.length, 1)
 })
 
+t.test('a note that may exist is not created at another place', async t => {
+  const world = await open(t)
+  const { server, adapter, clock } = world
+  server.faults.push({ on: 'POST /notes/edits', cut: 'after' })
+  const attempts = new Attempts()
+  await t.rejects(adapter().submit(publication(), attempts.context()))
+  clock.now += 60_000
+  const others: readonly Partial<Settings>[] = [
+    { openreview_marker_field: 'submission_digest' },
+    { openreview_invitation: 'Other.org/-/Submission' },
+    { openreview_signature: '~Grace_Hopper1' }
+  ]
+  for (const other of others)
+    await t.rejects(adapter(other).submit(publication(), attempts.context()), {
+      failureClass: 'config',
+      code: 'target_changed'
+    })
+  await finish(world, attempts)
+  t.equal(server.notes.length, 1)
+})
+
 t.test('a login is not recorded, since a hash of its body would show whether a guessed password is right', async t => {
   const { server, adapter } = await open(t)
   const attempts = new Attempts()

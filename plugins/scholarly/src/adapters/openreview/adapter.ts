@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   type AdapterProblem,
   isRemoteFailure,
@@ -125,12 +126,13 @@ export function openReview(parts: AdapterParts, options: OpenReviewOptions = {})
 
   async function submit(manifest: PublicationManifest, context: SubmissionContext): Promise<SubmissionReceipt> {
     const to = target()
+    const checkpoint = checkpointFor(to, context)
     const content = noteContent(manifest, workOf(manifest), to.marker)
     const server = session(context.http, context.signal)
     let answer: string | null = null
     const id = await createOnce<Note>({
       archive: 'OpenReview',
-      context,
+      context: checkpoint,
       settleMs: parts.settings().openreview_settle_seconds * 1_000,
       now,
       idOf: note => note.id,
@@ -233,6 +235,24 @@ export function openReview(parts: AdapterParts, options: OpenReviewOptions = {})
       { failureClass: 'config', code: 'not_configured' }
     )
   }
+}
+
+/**
+ * Keeps the target in the checkpoint. Throws if a note may have been created, and would be looked for at another place.
+ */
+function checkpointFor(
+  { invitation, signature, marker }: Target,
+  context: SubmissionContext
+): Pick<SubmissionContext, 'checkpoint' | 'saveCheckpoint'> {
+  const { checkpoint } = context
+  const now = { invitation, signature, marker }
+  const earlier = checkpoint?.target as typeof now | undefined
+  if (checkpoint?.creating_at_ms !== undefined && earlier !== undefined && !isDeepStrictEqual(earlier, now))
+    throw new RemoteFailure(
+      `OpenReview: a note for ${earlier.signature} may have been created at ${earlier.invitation}; restore SVC_OPENREVIEW_INVITATION, _SIGNATURE and _MARKER_FIELD until it is found`,
+      { failureClass: 'config', code: 'target_changed' }
+    )
+  return { checkpoint, saveCheckpoint: facts => context.saveCheckpoint({ ...facts, target: now }) }
 }
 
 /** Sends an upload. No note depends on it yet, so its outcome need not be known. */
