@@ -133,7 +133,7 @@ function tokenOf(name: string, tokens: Readonly<Record<string, string>>): string
       'PUB_TOKEN_REFUSED',
       `${name}: this approver has two tokens, or the token of another approver`,
       {
-        hint: 'give each approver one token of their own in approver_tokens of [plugins.publication]',
+        hint: 'give each approver another token in approver_tokens of [plugins.publication]',
         at: { path: 'plugins.publication.approver_tokens' }
       }
     )

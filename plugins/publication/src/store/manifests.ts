@@ -170,7 +170,7 @@ export async function changeState(
   return true
 }
 
-/** Returns whether this content was `published` before an archive reported a status of its own. */
+/** Returns whether this content was `published` before an archive reported its own status. */
 async function wasPublished(tx: Transaction, publicationId: string, digest: string): Promise<boolean> {
   const rows = await tx.rows(
     `SELECT 1 FROM publication_status_events
