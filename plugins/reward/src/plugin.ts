@@ -24,6 +24,7 @@ import { programCheck } from './program-check.ts'
 import { type Settings, settings } from './settings.ts'
 import { Retention } from './store/retention.ts'
 import { RewardStore } from './store/reward-store.ts'
+import { HintWatch } from './teaching/hint-watch.ts'
 import { linksOf } from './teaching/links.ts'
 import { POLLINATIONS_KEY } from './teaching/pollinations-key.ts'
 import { Teacher } from './teaching/teacher.ts'
@@ -120,9 +121,16 @@ export default definePlugin({
     ctx.command(explainCommand.command, explainCommandHandler(ctx))
     contributeConsole(ctx)
     const retention = new Retention({ ...dependencies, days: () => current().retention_days, log: ctx.log })
-    ctx.onServe('old events', () => {
-      if (admin?.serves === true && !current().emergency_off)
-        ctx.background('old events', signal => retention.run(signal))
+    const watch = new HintWatch({
+      store: dependencies.store,
+      user: () => (isOn() && current().teaching !== 'fixed' ? userIdOf(current()) : null),
+      offer: hint => teacher.offer(hint),
+      log: ctx.log
+    })
+    ctx.onServe('old events and new hints', () => {
+      if (admin?.serves !== true || current().emergency_off) return
+      ctx.background('old events', signal => retention.run(signal))
+      ctx.background('hints of other processes', signal => watch.run(signal))
     })
     ctx.onDrain('queued events', () => engine.close())
     // Without a tap, an emitter does not even create its event.

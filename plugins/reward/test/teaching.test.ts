@@ -8,7 +8,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { explainCommandHandler, hintExplain } from '#operations'
 import { hintsOperation, notificationsList } from '#root'
-import { type Link, localLink, MAX_GRAPHEMES, plainText, teach } from '#teaching'
+import { RewardStore } from '#store'
+import { HintWatch, type Link, localLink, MAX_GRAPHEMES, plainText, Teacher, teach } from '#teaching'
 import { completion, type FreeServer, freeServer, lines, local } from './free-servers.ts'
 import { openReward, send } from './world.ts'
 
@@ -52,7 +53,8 @@ async function open(t: Test, given: { local?: string; reward?: object; hosted?: 
   const kernel = await openReward(t, reward, plugins, path, settings, services)
   const explain = (kind = 'test_failure') => kernel.call(hintExplain, { kind })
   const query = async (sql: string) => (await store?.query(sql))?.rows ?? []
-  return { kernel, explain, query }
+  if (store === undefined) throw new Error('no database')
+  return { kernel, explain, query, store }
 }
 
 /** Answers every request at Gemini or OpenRouter with one text, in the format of the path. */
@@ -312,6 +314,32 @@ t.test('a hint is stored with its fixed text, and replaced when the text of a mo
     [{ message: text }]
   )
   t.same(await query("SELECT count(*) FROM gamify_notifications WHERE kind = 'hint'"), [[1]])
+})
+
+t.test('a serving process finds the hint of a command, and asks once for it', async t => {
+  const server = await freeServer(t, response => response.writeHead(500).end())
+  const { kernel, store } = await open(t, { local: server.url, reward: { teaching: 'local' } })
+  await send(kernel, { type: 'test_fail' })
+  await kernel.call(hintsOperation, {})
+  const offered: object[] = []
+  const options = { store: new RewardStore(store), log: { debug() {} }, offer: (hint: object) => offered.push(hint) }
+  await new HintWatch({ ...options, user: () => null }).look(Date.now())
+  const watch = new HintWatch({ ...options, user: () => 'ada' })
+  await watch.look(Date.now() + 600_000)
+  t.same(offered, [])
+  await watch.look(Date.now())
+  t.match(offered, [{ user: 'ada', kind: 'test_failure', text: FIXED }])
+  let starts = 0
+  const start = (): void => void (starts += 1)
+  const none = { changed() {}, isOn: () => true, mask: (text: string) => text, start }
+  const teacher = new Teacher({ ...options, ...none, links: () => [{ name: 'local', write: async () => '' }] })
+  const hint = offered[0] as Parameters<Teacher['offer']>[0]
+  teacher.offer(hint)
+  teacher.offer(hint)
+  t.equal(starts, 1)
+  await store.execute("UPDATE gamify_hint_telemetry SET hint = 'Small steps. (text of a model: local)'")
+  await watch.look(Date.now())
+  t.equal(offered.length, 1)
 })
 
 t.test('a text that is being written is given up when the plugin stops', async t => {

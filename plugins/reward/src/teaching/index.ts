@@ -1,4 +1,5 @@
 export { teach } from './chain.ts'
+export { HintWatch } from './hint-watch.ts'
 export type { Link } from './link.ts'
 export { geminiLink, localLink, openRouterLink } from './models.ts'
 export { MAX_GRAPHEMES, plainText } from './plain-text.ts'

@@ -28,15 +28,22 @@ export interface TeacherOptions extends ChainOptions {
 export class Teacher {
   readonly #options: TeacherOptions
   #isBusy = false
+  /** Last hint for which a model was asked. */
+  #offered = ''
 
   constructor(options: TeacherOptions) {
     this.#options = options
   }
 
-  /** Starts to write a better text for a stored hint, and returns at once. While another is written, it does nothing. */
+  /**
+   * Starts to write a better text for a stored hint, and returns at once. Does nothing while another is written, and for
+   * the same hint again.
+   */
   offer(hint: StoredHint): void {
     const { links, start } = this.#options
-    if (this.#isBusy || links().length === 0) return
+    const key = `${hint.kind} ${hint.at}`
+    if (this.#isBusy || key === this.#offered || links().length === 0) return
+    this.#offered = key
     this.#isBusy = true
     start(async signal => {
       try {
