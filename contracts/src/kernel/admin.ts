@@ -19,6 +19,11 @@ export const kernelAdmin = service<KernelAdmin>('kernel.admin@1')
 export interface KernelAdmin {
   /** Whether the process serves until it is stopped; false for a process that runs a single command. */
   readonly serves: boolean
+  /**
+   * Whether the process is a server, `svc serve`, in which plugins may act without a request. False also for a command
+   * that opens the whole project, such as `svc mcp`, for which `serves` is true.
+   */
+  readonly isServer: boolean
   /** Returns every known plugin, in activation order, with the reason for its state. */
   plugins(): readonly PluginReport[]
   manifest(name: string): PluginManifest | undefined

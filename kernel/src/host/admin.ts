@@ -41,6 +41,7 @@ import { secretsReport } from './secret-report.ts'
 export interface AdminHost {
   kernel(): Kernel
   readonly serves: boolean
+  readonly isServer: boolean
   /** Configuration in force. */
   config(): ResolvedConfig
   /** Configuration as it was last read. Invalid settings of it are not in force. */
@@ -77,6 +78,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
   const findings = (): readonly Finding[] => [...host.findings(), ...[...reported.values()].flat()]
   return {
     serves: host.serves,
+    isServer: host.isServer,
     plugins: () => ordered(host.kernel()).map(each => report(each, host.kernel())),
     manifest: (name): PluginManifest | undefined => host.kernel().records.get(name)?.manifest ?? undefined,
     isBundled: name => host.isBundled(name),

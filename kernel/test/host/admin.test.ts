@@ -46,6 +46,7 @@ function adminOf(world: World): KernelAdmin {
   return createAdmin({
     kernel: () => world.kernel,
     serves: true,
+    isServer: true,
     config: nothing,
     read: nothing,
     apply: nothing,

@@ -467,6 +467,7 @@ t.test('closing a project leaks no resources and happens once', async t => {
     const catalog = await readCatalog({ cwd: root, env: {}, preferSource: true, only: ['one'] })
     const project = await openProject({ catalog, only: ['one'], ownsProcess: true, watch: true, log: memoryLog([]) })
     t.ok(process.listenerCount('uncaughtException') > 0)
+    t.equal(project.admin.isServer, true)
     const reading = project.reconfigure()
     await Promise.all([project.close(), project.close(), reading])
   })
@@ -512,6 +513,7 @@ t.test('a single command also activates the resolver for the secrets of its plug
   )
   t.ok(project.kernel.current.units.has('secrets-env'), lines.map(line => line.message).join())
   t.equal(project.log.secrets.mask('it is open sesame'), 'it is ***')
+  t.equal(project.admin.isServer, false)
 })
 
 for (const left of ['activate', 'only'] as const) {

@@ -41,6 +41,7 @@ export function fakeAdmin(plugins: readonly PluginReport[], change: Partial<Kern
   }
   return {
     serves: true,
+    isServer: true,
     changes,
     plugins: () => plugins,
     manifest: () => undefined,

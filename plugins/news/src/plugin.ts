@@ -99,7 +99,7 @@ export default definePlugin({
     }
     const serving = new Serving({ settings: current, newsroom, publisher, store, log: ctx.log })
     ctx.onServe('news', () => {
-      if (admin?.serves !== true) return
+      if (admin?.isServer !== true) return
       ctx.background('scans of news', signal => serving.scans(signal))
       ctx.background('planned attempts of news', signal => serving.retries(signal))
     })

@@ -84,8 +84,8 @@ export default definePlugin({
     ctx.effect('running submissions', () => queue.runner.settle())
     const { worker_interval_seconds, status_interval_seconds } = current()
     ctx.onServe('submissions in the background', () => {
-      // A single command must not send what other commands queued.
-      if (admin?.serves === false) return
+      // A command must not send what other commands queued.
+      if (admin !== undefined && !admin.isServer) return
       if (worker_interval_seconds > 0)
         ctx.background('submissions that are due', signal =>
           repeat(

@@ -262,11 +262,12 @@ t.test('a serving process runs queued jobs by itself', async t => {
   t.equal(archive.submissions, 1)
 })
 
-t.test('a process for a single command runs no jobs in the background', async t => {
+t.test('a process that is no server runs no jobs in the background', async t => {
   const single = definePlugin({
     name: 'single-command',
     provides: [kernelAdmin],
-    activate: ctx => ctx.provide(kernelAdmin, { serves: false, settings: () => [] } as unknown as KernelAdmin)
+    activate: ctx =>
+      ctx.provide(kernelAdmin, { serves: true, isServer: false, settings: () => [] } as unknown as KernelAdmin)
   })
   const archive = new ScriptedArchive()
   const settings = { worker_interval_seconds: 3_600, status_interval_seconds: 1 }

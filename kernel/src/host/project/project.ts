@@ -236,6 +236,7 @@ export class Project {
       config: () => this.#state.inForce.config,
       read: () => this.#state.seen.config,
       serves: this.#serves,
+      isServer: this.#options.ownsProcess === true,
       apply: (change, dryRun) => this.#commands.apply(change, dryRun),
       readAgain: async () => problemsOf(await this.catalog.again()),
       findings: () => findingsIn(this.#state.seen.catalog, this.#state.seen.config),

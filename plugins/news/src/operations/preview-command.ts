@@ -17,8 +17,7 @@ export const previewCommand = {
       t.integer({ minimum: 20, maximum: 1_000, description: 'Columns; default: those of the terminal' })
     )
   }),
-  args: ['id'],
-  project: true
+  args: ['id']
 } as const satisfies CommandDescriptor
 
 export function previewCommandHandler({ settings, newsroom, channels }: Dependencies): CommandHandler {
