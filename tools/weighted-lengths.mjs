@@ -93,7 +93,7 @@ const ADDRESSES = [
   'http://-a.com',
   'http://a-.com',
   'ftp://example.com/a',
-  // toestub-ignore(magic-value/ip) - text to count
+  // toestub-ignore(magic-value/ip) - the address is a text whose length is counted
   'http://192.168.0.1/',
   'http://localhost/',
   'https://user@example.com/',

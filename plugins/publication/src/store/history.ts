@@ -61,7 +61,7 @@ export class History {
   /** Returns a text that differs after each change. */
   async position(): Promise<string> {
     const [row] = await required(this.#tables).rows(
-      // toestub-ignore(scaling/sql-without-limit) - one row
+      // toestub-ignore(scaling/sql-without-limit) - the aggregates are always one row
       `SELECT (SELECT max(id) FROM publication_status_events) AS event,
          (SELECT max(id) FROM publication_attempts) AS attempt,
          (SELECT count(*) FROM publication_external_links) AS links`
