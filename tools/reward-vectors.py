@@ -2,7 +2,7 @@
 
     python3 tools/reward-vectors.py > plugins/reward/test/fixtures/vectors.json
 
-The rules are those of docs/reward.md. The output depends on nothing else, so a second run writes the same bytes.
+The rules are those of docs/reward.md, and the base values those of the specification. The output depends on nothing else, so a second run writes the same bytes.
 """
 import itertools
 import json

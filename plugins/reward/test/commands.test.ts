@@ -1,17 +1,27 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
-import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import { defineOperation, definePlugin, type Plugin, t as schema } from '@svc/plugin-sdk'
 import t from 'tap'
 import { operations } from '#operations'
 import { concealed, Engine, EventSpool, userFolder, validateEvent } from '#pipeline'
-import { switchOff, switchOn } from '#root'
+import { battleStart, battleSubmit, switchOff, switchOn } from '#root'
 import { completedCombos } from '#rules'
 import { loadState, RewardStore } from '#store'
 import { openReward } from './world.ts'
 
 const DAY_MS = 86_400_000
 const START = Date.parse('2026-03-02T10:00:00Z')
+
+/** Operation with the name of the compiler's. */
+const checks = defineOperation({
+  id: 'compiler.check',
+  summary: 'Check source',
+  input: schema.object({ source: schema.string() }),
+  output: schema.object({ ok: schema.boolean(), text: schema.string() }),
+  effect: 'read'
+})
 
 async function openStore(t: Parameters<typeof openReward>[0]): Promise<PrimaryDatabase> {
   let database: PrimaryDatabase | undefined
@@ -148,6 +158,37 @@ t.test('secrets are concealed, and the stored event stays JSON also if one is a 
   const text = validateEvent({ type: 'bug_fix', note: '47114711' }, START)
   t.same(JSON.parse(concealed(text, mask).json), { type: 'bug_fix', note: '***' })
   t.equal(concealed(valid), valid)
+})
+
+t.test('won battles earn less from the 16th of a day on, and nothing from the 31st on', async t => {
+  let database: PrimaryDatabase | undefined
+  const compiler = definePlugin({
+    name: 'compiler',
+    operations: [checks],
+    requires: { database: databaseStore },
+    activate: (ctx, deps) => {
+      database = deps.database
+      ctx.implement(checks, () => ({ ok: true, text: '' }))
+    }
+  }) as Plugin
+  const kernel = await openReward(t, {}, [compiler])
+  const win = async () => {
+    const { battle_id, code } = await kernel.call(battleStart, {})
+    return await kernel.call(battleSubmit, { battle_id, code })
+  }
+  const copy = async (count: number): Promise<void> => {
+    for (let index = 0; index < count; index++)
+      await database?.execute(
+        `INSERT INTO gamify_battles (id, user_id, companion_id, bug_type, bug_description, bug_code, success, started_at)
+         SELECT ?, user_id, companion_id, bug_type, bug_description, bug_code, 1, max(started_at) FROM gamify_battles`,
+        [`copy ${randomUUID()}`]
+      )
+  }
+  t.match(await win(), { xp_earned: 60, crystals_earned: 20 })
+  await copy(14)
+  t.match(await win(), { xp_earned: 30, crystals_earned: 10 })
+  await copy(14)
+  t.match(await win(), { success: true, xp_earned: 0, crystals_earned: 0 })
 })
 
 t.test('fields in the paths of routes are written as :name', async t => {

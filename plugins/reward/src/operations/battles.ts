@@ -6,11 +6,14 @@ import { rewardErrors } from '../errors.ts'
 import { wellFormed } from '../pipeline/event.ts'
 import { BATTLE_CRYSTALS, BATTLE_ENERGY, BATTLE_XP, BUGS, type Bug, bugOf, lostLines } from '../rules/battles.ts'
 import { energyAt, maxEnergy } from '../rules/levels.ts'
+import { grindFactor } from '../rules/reward.ts'
+import { dayOf } from '../rules/streak.ts'
 import { companionId, type Row, rowsOf } from '../store/load-state.ts'
 import { gamifyTool } from './expose.ts'
 
 const { RWD_OFF, RWD_BATTLE_UNKNOWN, RWD_BATTLE_ENERGY, RWD_BATTLE_NO_COMPILER } = rewardErrors.specs
 
+const BATTLE_WON = 'battle_won'
 /** Characters of a submitted program. */
 export const MAX_CODE_LENGTH = 20_000
 
@@ -117,7 +120,8 @@ export function battleSubmitHandler(dependencies: Dependencies): Handler<typeof 
       // Another submission may have ended the battle meanwhile.
       const current = await openBattle(tx, user, battle_id)
       const success = findings === ''
-      const [xp, crystals] = success ? [BATTLE_XP, BATTLE_CRYSTALS] : [0, 0]
+      const factor = success ? grindFactor(BATTLE_WON, (await wonToday(tx, user, now)) + 1) : 0
+      const [xp, crystals] = [Math.round(BATTLE_XP * factor), Math.round(BATTLE_CRYSTALS * factor)]
       const attempts = Number(current.attempts) + 1
       await tx.execute(
         `UPDATE gamify_battles SET submitted_code = ?, success = ?, xp_earned = ?, crystals_earned = ?,
@@ -132,7 +136,7 @@ export function battleSubmitHandler(dependencies: Dependencies): Handler<typeof 
           battle_id
         ]
       )
-      if (success) grant({ type: 'battle_won', source: 'battle', xp, crystals, achievement: 'first_battle' })
+      if (success) grant({ type: BATTLE_WON, source: 'battle', xp, crystals, achievement: 'first_battle' })
       return { success, findings, xp_earned: xp, crystals_earned: crystals, attempts }
     })
   }
@@ -149,6 +153,13 @@ async function judge(dependencies: Dependencies, battle: Row, code: string, sign
       hint: 'enable the plugin compiler'
     })
   return check.ok ? '' : check.text
+}
+
+/** Returns how many battles the user won that began on this day (UTC). */
+async function wonToday(tx: Pick<DatabaseTransaction, 'query'>, user: string, now: number): Promise<number> {
+  const sql = 'SELECT count(*) AS won FROM gamify_battles WHERE user_id = ? AND success = 1 AND started_at >= ?'
+  const [row] = await rowsOf(tx, sql, [user, Date.parse(dayOf(now))])
+  return Number(row?.won ?? 0)
 }
 
 function openBattles(tx: Pick<DatabaseTransaction, 'query'>, user: string): Promise<Row[]> {

@@ -352,7 +352,7 @@ export class Engine {
   #warnOnce(reason: string): void {
     if (this.#warned) return
     this.#warned = true
-    this.#options.log.warn('a reward event was not counted; further ones are only counted in svc reward status', {
+    this.#options.log.warn('a reward event was not counted; GET /api/reward/progress has the number of further ones', {
       reason
     })
   }

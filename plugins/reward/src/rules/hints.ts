@@ -51,7 +51,9 @@ export const HINT_KINDS: readonly HintKind[] = [
     kind: 'doubted_result',
     events: ['task_doubted'],
     cooldownSeconds: 3_600,
-    texts: ['A doubt costs less than a wrong result. Answer it in the inbox of the console: svc questions list.']
+    texts: [
+      'A doubt costs less than a wrong result. Answer it in the inbox of the console, or with svc questions answer.'
+    ]
   },
   {
     kind: 'stub_debt',
