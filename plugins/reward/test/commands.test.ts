@@ -80,7 +80,7 @@ t.test('a loop of single commands earns no more in a day than the events of one 
   const day = [23, ...Array(14).fill(15), ...Array(10).fill(8), ...Array(5).fill(2)]
   t.same(await earned(), day)
   await command(START + DAY_MS)
-  t.same(await earned(), [...day, 23], 'the next day begins anew')
+  t.same(await earned(), [...day, 23], 'the next day begins with novelty again')
   const state = await loadState(database, { user: 'ada', days: [], keys: [], now: START })
   t.equal(state.counters.get('check_completed'), 36, 'all of them are counted')
 })
@@ -139,7 +139,7 @@ t.test('the switch is noted by the operations that store it or read it', async t
   t.same(notes(), [])
 })
 
-t.test('users have folders of their own, whatever their names contain', async t => {
+t.test('each user has another folder, whatever the name contains', async t => {
   const names = ['ada', 'bob', '../..', 'a/b', '\0', 'größe'].map(userFolder)
   t.equal(new Set(names).size, names.length)
   for (const name of names) t.match(name, /^user-[0-9a-f]{16}$/)
