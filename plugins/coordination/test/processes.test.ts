@@ -117,7 +117,8 @@ t.test('four processes that are killed and stopped lose no item, and no lease ha
               put.add(result?.id as number)
               return true
             },
-            () => false
+            // Waits, so that the end of a killed process is noticed: calls of such a process fail at once.
+            () => sleep(5, false)
           )
       }
     }
