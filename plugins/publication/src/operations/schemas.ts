@@ -5,7 +5,8 @@ export const publicationId = t.string({ minLength: 1, maxLength: 200, descriptio
 
 export const digest = t.string({
   pattern: '^[0-9a-f]{64}$',
-  description: 'SHA3-256 of the content, as 64 lower-case hex digits.'
+  description: 'SHA3-256 of the content, as 64 lower-case hex digits.',
+  examples: ['6634af7ee2413b70dd9d1c40e54a4c75cbaaf82b66af28c07ee1b8f1691d560e']
 })
 
 export const profile = t.enum(PREFLIGHT_PROFILES, { default: 'default', description: 'What is checked.' })
