@@ -223,23 +223,24 @@ async function storeFailure(
   const isLast = failure.counts && failure.retryInMs !== null && attemptsOf(job) >= settings().max_attempts
   const message = isLast ? `${failure.message}; this was attempt ${attemptsOf(job)}, the last one` : failure.message
   const stored = { ...failure, message: mask(message), retryInMs: isLast ? null : failure.retryInMs }
+  // Also of a run that was interrupted: the archive may have received something. Before the job ends, so that a process
+  // that is killed in between leaves no time in which the approvals can be revoked.
+  if (failure.counts || exchanges.count > 0)
+    await publications.recordAttempt({
+      publication_id: job.publication_id,
+      content_sha3_256: job.content_sha3_256,
+      channel: `scholarly:${job.adapter}`,
+      outcome: {
+        outcome: 'failed',
+        job_id: job.id,
+        error_class: stored.failureClass,
+        code: stored.code,
+        message: stored.message,
+        retryable: stored.retryInMs !== null
+      },
+      attempted_at_ms: Date.now()
+    })
   await store.fail(claim, stored, exchanges.report())
-  // Also of a run that was interrupted: the archive may have received something.
-  if (!failure.counts && exchanges.count === 0) return
-  await publications.recordAttempt({
-    publication_id: job.publication_id,
-    content_sha3_256: job.content_sha3_256,
-    channel: `scholarly:${job.adapter}`,
-    outcome: {
-      outcome: 'failed',
-      job_id: job.id,
-      error_class: stored.failureClass,
-      code: stored.code,
-      message: stored.message,
-      retryable: stored.retryInMs !== null
-    },
-    attempted_at_ms: Date.now()
-  })
 }
 
 /** Attempts since the job was created or replayed. */
