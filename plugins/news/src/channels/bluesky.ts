@@ -60,14 +60,11 @@ export function blueskyChannel(parts: ChannelParts): NewsChannel {
     live: true,
     options: OPTIONS,
     retry: 'standard',
-    async problem() {
-      const problem = await credentials.problem(Object.values(blueskySecrets))
-      if (problem !== null || parts.settings().bluesky_handle !== undefined) return problem
-      return {
-        message: 'SVC_SOCIAL_BLUESKY_HANDLE is not set',
-        hint: 'set SVC_SOCIAL_BLUESKY_HANDLE, or news.bluesky_handle'
-      }
-    },
+    problem: () =>
+      credentials.problem(Object.values(blueskySecrets), {
+        setting: 'bluesky_handle',
+        variable: 'SVC_SOCIAL_BLUESKY_HANDLE'
+      }),
     async preview(post) {
       const text = channelText('text', textOf(post), TEXT)
       if (!hasCard(post)) return [text]

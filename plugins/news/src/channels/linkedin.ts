@@ -55,14 +55,11 @@ export function linkedinChannel(parts: ChannelParts): NewsChannel {
     live: true,
     options: OPTIONS,
     retry: 'standard',
-    async problem() {
-      const problem = await credentials.problem(Object.values(linkedinSecrets))
-      if (problem !== null || parts.settings().linkedin_author_urn !== undefined) return problem
-      return {
-        message: 'SVC_SOCIAL_LINKEDIN_AUTHOR_URN is not set',
-        hint: 'set SVC_SOCIAL_LINKEDIN_AUTHOR_URN, or news.linkedin_author_urn'
-      }
-    },
+    problem: () =>
+      credentials.problem(Object.values(linkedinSecrets), {
+        setting: 'linkedin_author_urn',
+        variable: 'SVC_SOCIAL_LINKEDIN_AUTHOR_URN'
+      }),
     async preview(post) {
       return [channelText('text', commentaryOf(post), COMMENTARY)]
     },

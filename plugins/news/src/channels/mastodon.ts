@@ -57,14 +57,11 @@ export function mastodonChannel(parts: ChannelParts): NewsChannel {
     live: true,
     options: OPTIONS,
     retry: 'standard',
-    async problem() {
-      const problem = await credentials.problem(Object.values(mastodonSecrets))
-      if (problem !== null || parts.settings().mastodon_base_url !== undefined) return problem
-      return {
-        message: 'SVC_SOCIAL_MASTODON_BASE_URL is not set',
-        hint: 'set SVC_SOCIAL_MASTODON_BASE_URL, or news.mastodon_base_url'
-      }
-    },
+    problem: () =>
+      credentials.problem(Object.values(mastodonSecrets), {
+        setting: 'mastodon_base_url',
+        variable: 'SVC_SOCIAL_MASTODON_BASE_URL'
+      }),
     async preview(post) {
       const { spoiler_text: warning } = post.options as Options
       const text = channelText('text', textOf(post, parts), roomOf(post, parts))

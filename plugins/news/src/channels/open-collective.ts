@@ -68,14 +68,11 @@ export function openCollectiveChannel(parts: ChannelParts): NewsChannel {
     live: true,
     options: OPTIONS,
     retry: 'standard',
-    async problem() {
-      const problem = await credentials.problem(Object.values(openCollectiveSecrets))
-      if (problem !== null || parts.settings().open_collective_slug !== undefined) return problem
-      return {
-        message: 'SVC_NEWS_OPENCOLLECTIVE_SLUG is not set',
-        hint: 'set SVC_NEWS_OPENCOLLECTIVE_SLUG, or news.open_collective_slug'
-      }
-    },
+    problem: () =>
+      credentials.problem(Object.values(openCollectiveSecrets), {
+        setting: 'open_collective_slug',
+        variable: 'SVC_NEWS_OPENCOLLECTIVE_SLUG'
+      }),
     async preview(post) {
       return [channelText('title', titleOf(post), TITLE), channelText('text', textOf(post), BODY)]
     },

@@ -11,6 +11,12 @@ export interface CredentialProblem {
   readonly hint: string
 }
 
+/** A setting that a channel cannot do without, and its environment variable. */
+interface RequiredSetting {
+  readonly setting: string
+  readonly variable: string
+}
+
 export interface CredentialSources {
   /** Returns the settings of this plugin, with resolved secrets. */
   settings(): Readonly<Record<string, unknown>>
@@ -32,13 +38,15 @@ export class ChannelCredentials {
     this.#sources = sources
   }
 
-  /** Returns why one of these credentials cannot be used, or null. */
-  async problem(secrets: readonly ChannelSecret[], signal?: AbortSignal): Promise<CredentialProblem | null> {
+  /** Returns why one of these credentials cannot be used, or that the required setting has no value; else null. */
+  async problem(secrets: readonly ChannelSecret[], required?: RequiredSetting): Promise<CredentialProblem | null> {
     for (const secret of secrets) {
-      const source = await this.#find(secret, signal)
+      const source = await this.#find(secret)
       if ('hint' in source) return source
     }
-    return null
+    if (required === undefined || this.#sources.settings()[required.setting] !== undefined) return null
+    const { setting, variable } = required
+    return { message: `${variable} is not set`, hint: `set ${variable}, or news.${setting}` }
   }
 
   /** Returns a credential. Throws {@link RemoteFailure} of the class `config` with the code `credential_missing`. */

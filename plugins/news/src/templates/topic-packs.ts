@@ -27,10 +27,6 @@ export const TOPIC_PACKS = {
 
 export type TopicPack = keyof typeof TOPIC_PACKS
 
-export function isTopicPack(name: string): name is TopicPack {
-  return Object.hasOwn(TOPIC_PACKS, name)
-}
-
 /** Returns the rules of a pack; none without a pack. */
 export function topicPackRules(pack: TopicPack | null): TopicPackRules {
   return pack === null ? { channels: [], floors: {} } : TOPIC_PACKS[pack]

@@ -121,7 +121,7 @@ async function confirm(
       { hint: `svc publication show ${publication_id} --body` }
     )
   const digest = manifest.content_sha3_256
-  const { text } = comparison(manifest, await records.manifests.revision(publication_id, 'approved'))
+  const { text } = await comparison(manifest, await records.manifests.revision(publication_id, 'approved'))
   io.stdout.write(
     `Title:   ${oneLine(manifest.title)}\nAuthor:  ${oneLine(manifest.author)}\nVersion: ${manifest.version}\nDigest:  ${digest}\n\n`
   )

@@ -7,7 +7,6 @@ import {
   type PublicationManifest
 } from '@svc/contracts'
 import { defined, type PluginContext } from '@svc/plugin-sdk'
-import { changesBetween } from '../changes.ts'
 import { readContent } from '../manuscript/manuscript.ts'
 import { identify } from '../people.ts'
 import { oneLine, printable } from '../printable.ts'
@@ -90,7 +89,7 @@ export function implementOperations(ctx: PluginContext<unknown>, records: Record
       publication_id,
       since === undefined ? 'approved' : { digest: since }
     )
-    return { ...idOf(manifest), ...comparison(manifest, former, since) }
+    return { ...idOf(manifest), ...(await comparison(manifest, former, since)) }
   })
   ctx.implement(operations.gateOperation, async ({ publication_id }) => {
     const manifest = await records.get(publication_id)
@@ -100,12 +99,14 @@ export function implementOperations(ctx: PluginContext<unknown>, records: Record
   })
 }
 
-export function comparison(manifest: ManifestContent, former: ManifestContent | null, since?: string) {
+export async function comparison(manifest: ManifestContent, former: ManifestContent | null, since?: string) {
   if (former === null) {
     const read = `Read all of it: svc publication show ${manifest.publication_id} --body`
     const text = since === undefined ? `No content of it was approved yet. ${read}` : 'That content is not kept.'
     return { since: null, changes: [], text }
   }
+  // Loads the library that compares texts when it is first used.
+  const { changesBetween } = await import('../changes.ts')
   const changes = changesBetween(former, manifest)
   const text = printable(changes.map(({ field, patch }) => `${field}\n${patch}`).join('\n'))
   return {
