@@ -140,7 +140,7 @@ t.test('what the body refers to is checked', async t => {
     const { handoff } = await createBundle(arxivWork({ body_markdown }), project(t))
     return handoff.findings.map(({ code }) => code)
   }
-  t.same(await codes('[@nobody]'), ['arxiv_citation_unknown'])
+  t.same(await codes('[@unknown]'), ['arxiv_citation_unknown'])
   t.same(await codes('$\\nocommand$'), ['arxiv_math_unsupported'])
   t.same(await codes('![a](https://example.org/a.png)'), ['arxiv_image_remote'])
   t.same(await codes('![a](a.svg)'), ['arxiv_image_format'])
