@@ -1,11 +1,11 @@
 import type { HirBlock, Program, ProgramCondition, ProgramIndex, ProgramTest } from '@svc/contracts'
 import type { CheckedFile } from './compile.ts'
 import { ByteOffsets } from './hir/byte-offsets.ts'
-import { tablesOf } from './hir/db/db-tables.ts'
-import { indexOptions } from './hir/db/index-options.ts'
 import { lower } from './hir/lower.ts'
 import { ExpressionLowering } from './hir/lower-expressions.ts'
-import type { Declaration, FunctionDeclaration, Index } from './syntax/ast.ts'
+import type { Declaration, FunctionDeclaration, Index, Table } from './syntax/ast.ts'
+import { tablesOf } from './types/db/db-tables.ts'
+import { indexOptions } from './types/db/index-options.ts'
 
 const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 
@@ -23,7 +23,10 @@ export function programOf({ parsed: { module }, file: { path, text }, records }:
     }),
     conditions: functions.flatMap(fn => conditionsOf(fn, bodies)),
     components: module.items.flatMap(item => (item.kind === 'Component' ? [item.name.text] : [])),
-    indexes: module.items.flatMap(item => (item.kind === 'Index' ? [indexOf(item, bodies)] : [])),
+    indexes: module.items.flatMap(item => {
+      if (item.kind === 'Table') return uniqueColumns(item, bodies)
+      return item.kind === 'Index' ? [indexOf(item, bodies)] : []
+    }),
     defaults: module.items.flatMap(item => defaultsOf(item, bodies))
   }
 }
@@ -40,14 +43,31 @@ function testOf(fn: FunctionDeclaration, bodies: ExpressionLowering): ProgramTes
 
 function indexOf(index: Index, bodies: ExpressionLowering): ProgramIndex {
   const { variant, table, name, columns } = index
+  const option = indexOptions(index).find(({ problem }) => problem === null)?.value ?? null
   return {
     kind: variant,
     table: table.text,
     name: name.text,
     columns: columns.map(({ text }) => text),
-    option: indexOptions(index).find(({ problem }) => problem === null)?.value ?? null,
+    option: variant === 'btree' ? null : option,
+    unique: variant === 'btree' && option === 'true',
     span: bodies.span(index)
   }
+}
+
+/** Returns an index for each column with `@unique`. */
+function uniqueColumns({ name: table, fields }: Table, bodies: ExpressionLowering): ProgramIndex[] {
+  return fields
+    .filter(({ decorators }) => decorators.some(({ name }) => name.text === 'unique'))
+    .map(({ name, ...field }) => ({
+      kind: 'btree',
+      table: table.text,
+      name: `unique_${name.text}`,
+      columns: [name.text],
+      option: null,
+      unique: true,
+      span: bodies.span(field)
+    }))
 }
 
 function conditionsOf(fn: FunctionDeclaration, bodies: ExpressionLowering): ProgramCondition[] {

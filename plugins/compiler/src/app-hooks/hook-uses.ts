@@ -1,6 +1,6 @@
 import { pathParameters } from '@svc/contracts'
-import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { Module } from '../syntax/ast.ts'
+import { bare, entryKey, entryValue } from '../syntax/entries.ts'
 import { type HookName, hookEntry } from './hook-entries.ts'
 
 /** A function named by a hook, with the names of the arguments that the hook passes. */

@@ -12,9 +12,9 @@ import {
   plainTypeName
 } from '../app-hooks/hook-entries.ts'
 import { type Diagnostic, type DiagnosticDetails, diagnostic, spellingFix } from '../diagnostics/diagnostic.ts'
-import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { AppHook, Declaration, FunctionDeclaration, Module } from '../syntax/ast.ts'
 import type { Expression, ObjectEntry, ObjectLiteral } from '../syntax/ast-expressions.ts'
+import { bare, entryKey, entryValue } from '../syntax/entries.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { Span } from '../syntax/node.ts'
 

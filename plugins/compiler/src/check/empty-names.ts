@@ -1,6 +1,6 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
-import { entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { Call, ObjectEntry, With } from '../syntax/ast-expressions.ts'
+import { entryKey, entryValue } from '../syntax/entries.ts'
 import type { AnyNode } from '../syntax/walk.ts'
 import type { NodeRule } from './node-rule.ts'
 

@@ -1,8 +1,8 @@
 import { type Diagnostic, diagnostic, spellingFix } from '../diagnostics/diagnostic.ts'
-import { INDEX_OPTIONS, indexOptions } from '../hir/db/index-options.ts'
-import type { Index, Module, Table, Type } from '../syntax/ast.ts'
+import type { Declaration, Decorator, Index, Module, Table, Type } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { Name } from '../syntax/node.ts'
+import { INDEX_OPTIONS, indexOptions, optionText } from '../types/db/index-options.ts'
 
 export function checkTables(module: Module): Diagnostic[] {
   return tablesOf(module).flatMap(({ name: table, fields }) =>
@@ -14,6 +14,36 @@ export function checkTables(module: Module): Diagnostic[] {
         })
       )
   )
+}
+
+/** Reports `@unique` that has no effect: it is not before a column, or has arguments. */
+export function checkUnique(module: Module): Diagnostic[] {
+  return module.items.flatMap(item => {
+    const misplaced = [...('decorators' in item ? item.decorators : []), ...otherFieldDecorators(item)]
+    const onColumns = item.kind === 'Table' ? item.fields.flatMap(({ decorators }) => decorators) : []
+    return [
+      ...misplaced.filter(isUnique).map(mark =>
+        diagnostic('unique.use', '`@unique` belongs before a column of a table', mark, {
+          suggestions: ['for several columns write `@index T.name on (a, b) with { unique: true }`']
+        })
+      ),
+      ...onColumns
+        .filter(mark => isUnique(mark) && (mark.args !== null || mark.strings.length > 0))
+        .map(mark => diagnostic('unique.use', '`@unique` takes no arguments', mark))
+    ]
+  })
+}
+
+function isUnique({ name }: Decorator): boolean {
+  return name.text === 'unique'
+}
+
+/** Returns the decorators of fields that are not columns. */
+function otherFieldDecorators(item: Declaration): readonly Decorator[] {
+  if (item.kind !== 'Type' || item.definition.form === 'alias') return []
+  const { definition } = item
+  const fields = definition.form === 'struct' ? definition.fields : definition.variants.flatMap(each => each.fields)
+  return fields.flatMap(({ decorators }) => decorators)
 }
 
 export function checkIndexes(module: Module): Diagnostic[] {
@@ -85,15 +115,15 @@ function unfitColumn(variant: Index['variant'], type: Type | null, message: stri
 
 function checkOptions(index: Index): Diagnostic[] {
   const known = INDEX_OPTIONS[index.variant]
-  if (known === null) return []
-  const example = `write \`with { ${known.name}: "${known.values[0]}" }\``
+  const shown = known.values.map(value => optionText(index.variant, value))
+  const example = `write \`with { ${known.name}: ${shown[0]} }\``
   return indexOptions(index).flatMap(({ at, key, problem }): Diagnostic[] => {
     if (problem === 'unknown') {
-      const message = `a ${index.variant} index has no option \`${key}\``
+      const message = `${index.variant === 'btree' ? 'an' : `a ${index.variant}`} index has no option \`${key}\``
       return [diagnostic('typecheck.with.unknown_option', message, at, { suggestions: [example] })]
     }
     if (problem === 'value') {
-      const message = `\`${key}\` must be one of ${known.values.map(value => `"${value}"`).join(', ')}`
+      const message = `\`${key}\` must be one of ${shown.join(', ')}`
       return [diagnostic('typecheck.with.option_type', message, at)]
     }
     if (problem === null) return []

@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
-import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { Module } from '../syntax/ast.ts'
 import type { Expression, StringLiteral } from '../syntax/ast-expressions.ts'
+import { bare, entryKey, entryValue } from '../syntax/entries.ts'
 import { contrast, readColour } from './colour.ts'
 
 /** Minimum contrast for text of normal size (WCAG 2.1, success criterion 1.4.3). */

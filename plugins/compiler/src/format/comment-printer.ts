@@ -1,6 +1,6 @@
+import { type Doc, group, hardline, indent, line, softline, suffix } from '../doc/doc.ts'
 import type { Span } from '../syntax/node.ts'
 import type { Comment, TokenList } from '../syntax/token-list.ts'
-import { type Doc, group, hardline, indent, line, softline, suffix } from './doc.ts'
 
 /**
  * Prints comments. A comment is printed before the item that follows it, or at the end of the line of the item before

@@ -1,3 +1,4 @@
+import { type Doc, hardline, indent, join, line } from '../doc/doc.ts'
 import type {
   Activity,
   Declaration,
@@ -14,7 +15,6 @@ import type {
   Variant,
   Workflow
 } from '../syntax/ast.ts'
-import { type Doc, hardline, indent, join, line } from './doc.ts'
 import { StatementPrinter } from './statement-printer.ts'
 
 /** Prints declarations of data and behaviour. */

@@ -1,3 +1,4 @@
+import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../doc/doc.ts'
 import type { Param } from '../syntax/ast.ts'
 import type {
   Argument,
@@ -18,7 +19,6 @@ import type {
 import type { Block, Pattern, Statement } from '../syntax/ast-statements.ts'
 import { isStatement } from '../syntax/is-statement.ts'
 import { BINARY } from '../syntax/parser/operators.ts'
-import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from './doc.ts'
 import { TypePrinter } from './type-printer.ts'
 
 type Postfix = Call | Member | TupleIndex | IndexAccess | Try

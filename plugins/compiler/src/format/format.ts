@@ -1,5 +1,5 @@
+import { layout } from '../doc/doc.ts'
 import type { ParseResult } from '../syntax/parse.ts'
-import { layout } from './doc.ts'
 import { ModulePrinter } from './module-printer.ts'
 
 /**

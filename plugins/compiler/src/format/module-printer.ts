@@ -1,3 +1,4 @@
+import { type Doc, group, hardline, indent, line } from '../doc/doc.ts'
 import type {
   Agent,
   AppHook,
@@ -18,7 +19,6 @@ import type {
 } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
 import { DeclarationPrinter } from './declaration-printer.ts'
-import { type Doc, group, hardline, indent, line } from './doc.ts'
 
 /** Prints a whole file, and declarations of user interfaces. */
 export class ModulePrinter extends DeclarationPrinter {

@@ -1,5 +1,5 @@
+import type { Doc } from '../doc/doc.ts'
 import type { Statement } from '../syntax/ast-statements.ts'
-import type { Doc } from './doc.ts'
 import { ViewPrinter } from './view-printer.ts'
 
 /** Prints statements. */

@@ -1,7 +1,7 @@
+import type { Doc } from '../doc/doc.ts'
 import type { Type } from '../syntax/ast-types.ts'
 import type { Name } from '../syntax/node.ts'
 import { CommentPrinter } from './comment-printer.ts'
-import type { Doc } from './doc.ts'
 
 /** Prints types, always on one line. */
 export abstract class TypePrinter extends CommentPrinter {

@@ -1,5 +1,5 @@
+import { type Doc, group, hardline, indent, line, softline } from '../doc/doc.ts'
 import type { Attribute, Element, ElementFragment, Expression } from '../syntax/ast-expressions.ts'
-import { type Doc, group, hardline, indent, line, softline } from './doc.ts'
 import { ExpressionPrinter } from './expression-printer.ts'
 
 /** Prints elements of views. */

@@ -15,12 +15,12 @@ import type {
   Unary
 } from '../syntax/ast-expressions.ts'
 import type { Block, LiteralPattern, Pattern, Statement } from '../syntax/ast-statements.ts'
+import { bare, entryKey, entryValue } from '../syntax/entries.ts'
 import { isStatement } from '../syntax/is-statement.ts'
 import type { Span } from '../syntax/node.ts'
+import { type DbChain, readDbChain } from '../types/db/chain.ts'
+import type { DbTables } from '../types/db/db-tables.ts'
 import type { ByteOffsets } from './byte-offsets.ts'
-import { type DbChain, readDbChain } from './db/chain.ts'
-import type { DbTables } from './db/db-tables.ts'
-import { bare, entryKey, entryValue } from './db/predicate.ts'
 import type {
   DefId,
   HirArgument,

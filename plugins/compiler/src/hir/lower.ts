@@ -13,8 +13,8 @@ import type {
 } from '../syntax/ast.ts'
 import { WITHOUT_BODY } from '../syntax/decorators.ts'
 import { roleTexts } from '../syntax/role-texts.ts'
+import { tablesOf } from '../types/db/db-tables.ts'
 import { ByteOffsets } from './byte-offsets.ts'
-import { tablesOf } from './db/db-tables.ts'
 import { DecoratorValues } from './decorator-values.ts'
 import type {
   HirActivity,

@@ -2,9 +2,9 @@ import { moduleNames } from '../check/names/module-names.ts'
 import { ModuleTypes } from '../check/types/module-types.ts'
 import type { TypeReader } from '../check/types/read-type.ts'
 import type { ValueType } from '../check/types/type.ts'
-import { tablesOf } from '../hir/db/db-tables.ts'
 import type { Module } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
+import { tablesOf } from '../types/db/db-tables.ts'
 
 /** Types of all expressions of a module, as far as known. */
 export interface ExpressionTypes {

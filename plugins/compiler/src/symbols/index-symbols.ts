@@ -3,8 +3,6 @@ import { boundNames, type ModuleName } from '../check/names/module-names.ts'
 import type { LocalName } from '../check/names/scopes.ts'
 import { walkBodies } from '../check/names/walk-bodies.ts'
 import type { ValueType } from '../check/types/type.ts'
-import { isDbMember } from '../hir/db/chain.ts'
-import { bare, entryValue } from '../hir/db/predicate.ts'
 import type { Component, Declaration, HttpRoute, Module, Type } from '../syntax/ast.ts'
 import type {
   Call,
@@ -18,8 +16,10 @@ import type {
   StructLiteral
 } from '../syntax/ast-expressions.ts'
 import type { ConstructorPattern } from '../syntax/ast-statements.ts'
+import { bare, entryValue } from '../syntax/entries.ts'
 import type { Name, Span } from '../syntax/node.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
+import { isDbMember } from '../types/db/chain.ts'
 import { declaredSymbols } from './declared-symbols.ts'
 import type { ExpressionTypes } from './expression-types.ts'
 import type { LanguageSymbol, Occurrence, SymbolKind } from './symbol.ts'

@@ -1,7 +1,7 @@
 import type { Param } from './ast.ts'
 import type { Block, Pattern, Statement } from './ast-statements.ts'
 import type { Type } from './ast-types.ts'
-import type { Name, Node } from './node.ts'
+import type { IndexedNode, Name, Node } from './node.ts'
 
 export type Expression =
   | IntLiteral
@@ -35,74 +35,75 @@ export type Expression =
   | ElementFragment
   | Missing
 
-export interface IntLiteral extends Node<'Int'> {
+export interface IntLiteral extends IndexedNode<'Int'> {
   /** The digits as written; at most 2^63, which is valid only after a minus sign. */
   readonly digits: string
 }
 
-export interface FloatLiteral extends Node<'Float'> {
+export interface FloatLiteral extends IndexedNode<'Float'> {
   readonly digits: string
 }
 
 /** `19.99dec`: the digits without `dec`. */
-export interface DecimalLiteral extends Node<'Decimal'> {
+export interface DecimalLiteral extends IndexedNode<'Decimal'> {
   readonly digits: string
 }
 
-export interface StringLiteral extends Node<'String'> {
+export interface StringLiteral extends IndexedNode<'String'> {
   /** The value, with escapes decoded. */
   readonly value: string
 }
 
-export interface BoolLiteral extends Node<'Bool'> {
+export interface BoolLiteral extends IndexedNode<'Bool'> {
   readonly value: boolean
 }
 
 /** The unit literal `()`. */
-export interface UnitLiteral extends Node<'Unit'> {}
+export interface UnitLiteral extends IndexedNode<'Unit'> {}
 
 /** A name that is used as a value. It may be `_`, or begin with a capital letter. */
-export interface Identifier extends Node<'Identifier'> {
+export interface Identifier extends IndexedNode<'Identifier'> {
   readonly name: string
 }
 
 /** An expression in parentheses. */
-export interface Paren extends Node<'Paren'> {
+export interface Paren extends IndexedNode<'Paren'> {
   readonly inner: Expression
 }
 
 /** A tuple: `(a,)`, `(a, b)`. */
-export interface Tuple extends Node<'Tuple'> {
+export interface Tuple extends IndexedNode<'Tuple'> {
   readonly items: readonly Expression[]
 }
 
-export interface List extends Node<'List'> {
+export interface List extends IndexedNode<'List'> {
   readonly items: readonly Expression[]
 }
 
-export interface ObjectLiteral extends Node<'Object'> {
+export interface ObjectLiteral extends IndexedNode<'Object'> {
   readonly entries: readonly ObjectEntry[]
 }
 
-export interface ObjectEntry extends Node<'ObjectEntry'> {
+/** An entry of an object. The id of the short form `{ a }` is that of the variable `a`. */
+export interface ObjectEntry extends IndexedNode<'ObjectEntry'> {
   readonly key: Name | StringLiteral
   /** null for the short form `{ a }`. */
   readonly value: Expression | null
 }
 
 /** A struct literal: `Point { x: 1, y: 2 }`. */
-export interface StructLiteral extends Node<'Struct'> {
+export interface StructLiteral extends IndexedNode<'Struct'> {
   readonly name: Name
   readonly entries: readonly ObjectEntry[]
 }
 
-export interface If extends Node<'If'> {
+export interface If extends IndexedNode<'If'> {
   readonly condition: Expression
   readonly then: Block
   readonly else: Block | If | null
 }
 
-export interface Match extends Node<'Match'> {
+export interface Match extends IndexedNode<'Match'> {
   readonly subject: Expression
   readonly arms: readonly MatchArm[]
 }
@@ -115,7 +116,7 @@ export interface MatchArm extends Node<'MatchArm'> {
   readonly body: Expression | Statement
 }
 
-export interface For extends Node<'For'> {
+export interface For extends IndexedNode<'For'> {
   readonly binding: Pattern
   readonly index: Name | null
   readonly iterable: Expression
@@ -123,23 +124,23 @@ export interface For extends Node<'For'> {
   readonly body: Expression
 }
 
-export interface Lambda extends Node<'Lambda'> {
+export interface Lambda extends IndexedNode<'Lambda'> {
   readonly form: 'fn' | 'arrow'
   readonly params: readonly Param[]
   readonly result: Type | null
   readonly body: Expression
 }
 
-export interface Spawn extends Node<'Spawn'> {
+export interface Spawn extends IndexedNode<'Spawn'> {
   readonly target: Expression
 }
 
-export interface SideEffect extends Node<'SideEffect'> {
+export interface SideEffect extends IndexedNode<'SideEffect'> {
   readonly body: Block
 }
 
 /** The operator `!` is parsed as `not`. */
-export interface Unary extends Node<'Unary'> {
+export interface Unary extends IndexedNode<'Unary'> {
   readonly operator: 'not' | '-'
   readonly operand: Expression
 }
@@ -147,19 +148,19 @@ export interface Unary extends Node<'Unary'> {
 export type BinaryOperator = '|>' | 'or' | 'and' | 'is' | 'isnt' | '<' | '>' | '<=' | '>=' | '+' | '-' | '*' | '/' | '%'
 
 /** `==` is parsed as `is`, `!=` as `isnt`, `&&` as `and`, `||` as `or`. */
-export interface Binary extends Node<'Binary'> {
+export interface Binary extends IndexedNode<'Binary'> {
   readonly operator: BinaryOperator
   readonly left: Expression
   readonly right: Expression
 }
 
 /** A call with options: `call with { retries: 3 }`. */
-export interface With extends Node<'With'> {
+export interface With extends IndexedNode<'With'> {
   readonly operand: Expression
   readonly options: Expression
 }
 
-export interface Call extends Node<'Call'> {
+export interface Call extends IndexedNode<'Call'> {
   readonly callee: Expression
   readonly args: readonly Argument[]
 }
@@ -169,29 +170,29 @@ export interface Argument extends Node<'Argument'> {
   readonly value: Expression
 }
 
-export interface Member extends Node<'Member'> {
+export interface Member extends IndexedNode<'Member'> {
   readonly object: Expression
   readonly property: Name
 }
 
 /** Access to a tuple element: `pair.0`. */
-export interface TupleIndex extends Node<'TupleIndex'> {
+export interface TupleIndex extends IndexedNode<'TupleIndex'> {
   readonly object: Expression
   readonly index: number
 }
 
-export interface IndexAccess extends Node<'IndexAccess'> {
+export interface IndexAccess extends IndexedNode<'IndexAccess'> {
   readonly object: Expression
   readonly index: Expression
 }
 
 /** The operator `?` after an expression. */
-export interface Try extends Node<'Try'> {
+export interface Try extends IndexedNode<'Try'> {
   readonly operand: Expression
 }
 
 /** An element of a view: JSX, or a call with named arguments and a block of children. */
-export interface Element extends Node<'Element'> {
+export interface Element extends IndexedNode<'Element'> {
   readonly syntax: 'jsx' | 'call'
   /** The tag as written, with dots and dashes. */
   readonly tag: Name
@@ -208,9 +209,9 @@ export interface Attribute extends Node<'Attribute'> {
 }
 
 /** A JSX fragment: `<>…</>`. */
-export interface ElementFragment extends Node<'ElementFragment'> {
+export interface ElementFragment extends IndexedNode<'ElementFragment'> {
   readonly children: readonly Expression[]
 }
 
 /** Placeholder for a missing expression. Its error was reported, so checks ignore it. */
-export interface Missing extends Node<'Missing'> {}
+export interface Missing extends IndexedNode<'Missing'> {}

@@ -7,13 +7,13 @@ import type {
   StringLiteral
 } from './ast-expressions.ts'
 import type { Type } from './ast-types.ts'
-import type { Name, Node } from './node.ts'
+import type { IndexedNode, Name, Node } from './node.ts'
 
 /**
  * A block of statements; as an expression, it has the value of its last statement. It has no braces if it is a single
  * assignment as the body of a lambda, `for`, `effect` or `on mount`.
  */
-export interface Block extends Node<'Block'> {
+export interface Block extends IndexedNode<'Block'> {
   readonly statements: readonly Statement[]
 }
 
@@ -57,24 +57,24 @@ export interface Continue extends Node<'Continue'> {}
 
 export type Pattern = WildcardPattern | BindingPattern | ConstructorPattern | TuplePattern | LiteralPattern
 
-export interface WildcardPattern extends Node<'WildcardPattern'> {}
+export interface WildcardPattern extends IndexedNode<'WildcardPattern'> {}
 
-export interface BindingPattern extends Node<'BindingPattern'> {
+export interface BindingPattern extends IndexedNode<'BindingPattern'> {
   readonly name: Name
 }
 
 /** A constructor pattern: `Some(x)`, `None`. */
-export interface ConstructorPattern extends Node<'ConstructorPattern'> {
+export interface ConstructorPattern extends IndexedNode<'ConstructorPattern'> {
   readonly name: Name
   /** null if there are no parentheses. */
   readonly args: readonly Pattern[] | null
 }
 
-export interface TuplePattern extends Node<'TuplePattern'> {
+export interface TuplePattern extends IndexedNode<'TuplePattern'> {
   readonly items: readonly Pattern[]
 }
 
-export interface LiteralPattern extends Node<'LiteralPattern'> {
+export interface LiteralPattern extends IndexedNode<'LiteralPattern'> {
   readonly isNegative: boolean
   readonly value: IntLiteral | FloatLiteral | DecimalLiteral | StringLiteral | BoolLiteral
 }

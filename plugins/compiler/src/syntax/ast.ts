@@ -7,6 +7,8 @@ import type { Name, Node, Span } from './node.ts'
 /** A file, with its declarations in source order. */
 export interface Module extends Node<'Module'> {
   readonly items: readonly Declaration[]
+  /** Number of ids: those of the expressions, patterns and entries of the module are smaller. */
+  readonly nodeCount: number
 }
 
 export type Declaration =

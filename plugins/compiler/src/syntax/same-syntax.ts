@@ -1,4 +1,4 @@
-/** True if two syntax trees are equal except for the spans of their nodes. */
+/** True if two syntax trees are equal except for the spans and ids of their nodes. */
 export function sameSyntax(left: unknown, right: unknown): boolean {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
@@ -6,10 +6,10 @@ export function sameSyntax(left: unknown, right: unknown): boolean {
   const keys = Object.keys(left)
   return (
     keys.length === Object.keys(right).length &&
-    keys.every(key => isPlace(key) || sameSyntax(left[key as keyof typeof left], right[key as keyof typeof right]))
+    keys.every(key => isPosition(key) || sameSyntax(left[key as keyof typeof left], right[key as keyof typeof right]))
   )
 }
 
-function isPlace(key: string): boolean {
-  return key === 'start' || key === 'end'
+function isPosition(key: string): boolean {
+  return key === 'start' || key === 'end' || key === 'id'
 }

@@ -1,6 +1,6 @@
-import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { Module } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
+import { bare, entryKey, entryValue } from '../syntax/entries.ts'
 import { literal } from '../web/typescript-names.ts'
 import type { BehaviorNode } from './web-ir.ts'
 

@@ -1,4 +1,4 @@
-import { hardline, join } from '../format/doc.ts'
+import { hardline, join } from '../doc/doc.ts'
 import type { ViewAttribute, ViewNode } from '../web/typescript/view-node.ts'
 import type { DomNode, NamedText } from './web-ir.ts'
 

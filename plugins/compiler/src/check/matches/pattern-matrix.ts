@@ -1,4 +1,5 @@
 import type { Pattern } from '../../syntax/ast-statements.ts'
+import { NO_ID } from '../../syntax/node.ts'
 
 /** A value constructor: a variant with its number of fields, a boolean, a tuple. */
 export interface Constructor {
@@ -19,7 +20,7 @@ type Head =
 
 type Row = readonly Pattern[]
 
-const ANY: Pattern = { kind: 'WildcardPattern', start: 0, end: 0 }
+const ANY: Pattern = { kind: 'WildcardPattern', id: NO_ID, start: 0, end: 0 }
 const BOOLEANS: readonly Constructor[] = [
   { name: 'true', arity: 0 },
   { name: 'false', arity: 0 }

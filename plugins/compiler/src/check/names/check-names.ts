@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { tablesOf } from '../../hir/db/db-tables.ts'
 import type { RecordTypes } from '../../hir/lower-expressions.ts'
 import type { Module } from '../../syntax/ast.ts'
+import { tablesOf } from '../../types/db/db-tables.ts'
 import { MatchesRule } from '../matches/matches-rule.ts'
 import { checkSecretLeakage } from '../secrets/secret-leakage.ts'
 import { ModuleTypes } from '../types/module-types.ts'

@@ -1,9 +1,9 @@
 import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
-import { DB_HEADS, isDbMember, readDbChain, tableOf } from '../../hir/db/chain.ts'
-import type { DbTables } from '../../hir/db/db-tables.ts'
-import { bare } from '../../hir/db/predicate.ts'
 import type { Call, Expression, Identifier, Member } from '../../syntax/ast-expressions.ts'
+import { bare } from '../../syntax/entries.ts'
 import { nearName } from '../../syntax/near-name.ts'
+import { DB_HEADS, isDbMember, readDbChain, tableOf } from '../../types/db/chain.ts'
+import type { DbTables } from '../../types/db/db-tables.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 
 /** Modifiers whose arguments may be column names without quotes. */

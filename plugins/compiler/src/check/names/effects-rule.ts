@@ -1,10 +1,10 @@
 import type { DiagnosticCode } from '../../diagnostics/codes.ts'
 import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../../diagnostics/diagnostic.ts'
-import { isDbMember } from '../../hir/db/chain.ts'
 import type { Declaration, FunctionDeclaration } from '../../syntax/ast.ts'
 import type { Identifier, Member, Spawn } from '../../syntax/ast-expressions.ts'
 import { WITHOUT_BODY } from '../../syntax/decorators.ts'
 import type { Name, Span } from '../../syntax/node.ts'
+import { isDbMember } from '../../types/db/chain.ts'
 import { memberPath } from '../member-path.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 

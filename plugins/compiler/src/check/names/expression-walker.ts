@@ -1,7 +1,7 @@
-import { entryValue } from '../../hir/db/predicate.ts'
 import type { Declaration, Param } from '../../syntax/ast.ts'
 import type { Call, Expression, MatchArm } from '../../syntax/ast-expressions.ts'
 import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
+import { entryValue } from '../../syntax/entries.ts'
 import { isStatement } from '../../syntax/is-statement.ts'
 import type { Name } from '../../syntax/node.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'

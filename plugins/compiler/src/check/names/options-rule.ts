@@ -1,6 +1,6 @@
 import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
-import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Expression, ObjectEntry } from '../../syntax/ast-expressions.ts'
+import { bare, entryKey, entryValue } from '../../syntax/entries.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import { durationProblems } from '../durations.ts'
 import type { BodyPosition, BodyRule } from './body-rule.ts'

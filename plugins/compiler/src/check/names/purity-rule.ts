@@ -1,9 +1,9 @@
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
-import { isDbMember, readDbChain } from '../../hir/db/chain.ts'
-import type { DbTables } from '../../hir/db/db-tables.ts'
 import type { Declaration, FunctionDeclaration } from '../../syntax/ast.ts'
 import type { Call, Identifier } from '../../syntax/ast-expressions.ts'
 import type { Span } from '../../syntax/node.ts'
+import { isDbMember, readDbChain } from '../../types/db/chain.ts'
+import type { DbTables } from '../../types/db/db-tables.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 
 /** A write to the database, for messages. */

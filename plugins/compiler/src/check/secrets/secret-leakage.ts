@@ -2,6 +2,7 @@ import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Declaration, FunctionDeclaration, Module, Param } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Block } from '../../syntax/ast-statements.ts'
+import { NO_ID } from '../../syntax/node.ts'
 import { walk } from '../../syntax/walk.ts'
 import type { ModuleNames } from '../names/module-names.ts'
 import { BodyFlow, type FlowContext, type OnLeak } from './body-flow.ts'
@@ -102,7 +103,7 @@ function scriptOf(items: readonly Declaration[]): Block | null {
   const statements = items.flatMap(item => (item.kind === 'ScriptStatement' ? [item.statement] : []))
   const [first, last] = [statements[0], statements.at(-1)]
   if (first === undefined || last === undefined) return null
-  return { kind: 'Block', statements, start: first.start, end: last.end }
+  return { kind: 'Block', id: NO_ID, statements, start: first.start, end: last.end }
 }
 
 function isModelBacked(item: Declaration): item is FunctionDeclaration {

@@ -1,7 +1,7 @@
-import { entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Field } from '../../syntax/ast.ts'
 import type { Call, Expression, ObjectLiteral } from '../../syntax/ast-expressions.ts'
 import type { Statement } from '../../syntax/ast-statements.ts'
+import { entryKey, entryValue } from '../../syntax/entries.ts'
 import { isStatement } from '../../syntax/is-statement.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, type ValueType } from './type.ts'

@@ -1,7 +1,7 @@
-import { tablesOf } from '../../hir/db/db-tables.ts'
 import type { HirType } from '../../hir/hir.ts'
 import type { KnownTypes } from '../../hir/lower.ts'
 import type { Module } from '../../syntax/ast.ts'
+import { tablesOf } from '../../types/db/db-tables.ts'
 import { moduleNames } from '../names/module-names.ts'
 import { ModuleTypes } from './module-types.ts'
 import type { ValueType } from './type.ts'

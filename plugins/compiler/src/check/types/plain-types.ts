@@ -1,6 +1,6 @@
-import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Param } from '../../syntax/ast.ts'
 import type { Expression, ObjectEntry } from '../../syntax/ast-expressions.ts'
+import { bare, entryKey, entryValue } from '../../syntax/entries.ts'
 import type { Span } from '../../syntax/node.ts'
 import { CallTypes } from './call-types.ts'
 import { calledType } from './calls.ts'

@@ -1,7 +1,7 @@
 import { diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
-import { entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Field } from '../../syntax/ast.ts'
 import type { ObjectEntry } from '../../syntax/ast-expressions.ts'
+import { entryKey, entryValue } from '../../syntax/entries.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Name, Span } from '../../syntax/node.ts'
 import { declaredMembers, expectRecords, hasOwnValue } from './expected-records.ts'

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { DbTables } from '../../hir/db/db-tables.ts'
 import type { Declaration } from '../../syntax/ast.ts'
 import type { Expression, ObjectLiteral } from '../../syntax/ast-expressions.ts'
+import type { DbTables } from '../../types/db/db-tables.ts'
 import type { ModuleNames } from '../names/module-names.ts'
 import type { TypeReader } from './read-type.ts'
 import type { ValueType } from './type.ts'

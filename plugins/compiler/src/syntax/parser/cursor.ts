@@ -31,6 +31,8 @@ export abstract class Cursor {
   protected beforeArrow = false
   /** Maximum height of the nodes that were read since the last reset to 0. */
   protected height = 0
+  /** Id of the next expression, pattern or entry. */
+  protected nextId = 0
   #nesting = 0
   #lastError = -1
   #isStopped = false
@@ -155,13 +157,13 @@ export abstract class Cursor {
     const { start, text } = this
     const end = this.tokens.end(this.position)
     this.advance()
-    return { kind: 'String', start, end, value: stringValue(text) }
+    return { kind: 'String', id: this.nextId++, start, end, value: stringValue(text) }
   }
 
   protected expectString(description: string): StringLiteral {
     if (this.kind === Kind.String) return this.takeString()
     this.failExpecting([`${description} as a string`], '')
-    return { kind: 'String', start: this.lastEnd, end: this.lastEnd, value: '' }
+    return { kind: 'String', id: this.nextId++, start: this.lastEnd, end: this.lastEnd, value: '' }
   }
 
   /** Returns the span of the next token; at the end of the file, a span of zero width after the last token. */

@@ -42,8 +42,8 @@ export abstract class ExpressionParser extends PatternParser {
       const end = this.lastEnd
       left =
         found.operator === 'with'
-          ? { kind: 'With', start, end, operand: left, options: right }
-          : { kind: 'Binary', start, end, operator: found.operator, left, right }
+          ? { kind: 'With', id: this.nextId++, start, end, operand: left, options: right }
+          : { kind: 'Binary', id: this.nextId++, start, end, operator: found.operator, left, right }
       this.grow()
     }
     this.grow()
@@ -70,7 +70,7 @@ export abstract class ExpressionParser extends PatternParser {
     const value = this.expression()
     const statement = this.statementOf(value)
     if (statement.kind === 'ExpressionStatement') return value
-    return { kind: 'Block', start: statement.start, end: statement.end, statements: [statement] }
+    return { kind: 'Block', id: this.nextId++, start: statement.start, end: statement.end, statements: [statement] }
   }
 
   protected params(): Param[] {
@@ -88,7 +88,7 @@ export abstract class ExpressionParser extends PatternParser {
   }
 
   protected missing(): Expression {
-    return { kind: 'Missing', start: this.lastEnd, end: this.lastEnd }
+    return { kind: 'Missing', id: this.nextId++, start: this.lastEnd, end: this.lastEnd }
   }
 
   /** Parses the entries of an object, separated by commas or line breaks. The opening brace is next. */
@@ -144,7 +144,7 @@ export abstract class ExpressionParser extends PatternParser {
     const key: Name | StringLiteral =
       this.kind === Kind.String ? this.takeString() : this.expectName('the key of an entry')
     const value = this.accept(Kind.Colon) ? this.expression() : null
-    return { kind: 'ObjectEntry', start, end: this.lastEnd, key, value }
+    return { kind: 'ObjectEntry', id: this.nextId++, start, end: this.lastEnd, key, value }
   }
 
   #noteSymbol(word: string): void {
@@ -166,7 +166,14 @@ export abstract class ExpressionParser extends PatternParser {
       kind === Kind.Minus && negated === Kind.Int ? this.#postfix(this.literal(true)) : this.prefix()
     this.grow()
     this.leave()
-    return { kind: 'Unary', start, end: this.lastEnd, operator: kind === Kind.Minus ? '-' : 'not', operand }
+    return {
+      kind: 'Unary',
+      id: this.nextId++,
+      start,
+      end: this.lastEnd,
+      operator: kind === Kind.Minus ? '-' : 'not',
+      operand
+    }
   }
 
   #postfix(primary: Expression): Expression {
@@ -185,7 +192,7 @@ export abstract class ExpressionParser extends PatternParser {
       else if (kind === Kind.LeftBracket) left = this.#index(left)
       else {
         this.advance()
-        left = { kind: 'Try', start, end: this.lastEnd, operand: left }
+        left = { kind: 'Try', id: this.nextId++, start, end: this.lastEnd, operand: left }
       }
       this.grow()
     }
@@ -197,17 +204,17 @@ export abstract class ExpressionParser extends PatternParser {
     if (this.kind === Kind.Int) {
       const index = Number(this.text)
       this.advance()
-      return { kind: 'TupleIndex', start, end: this.lastEnd, object, index }
+      return { kind: 'TupleIndex', id: this.nextId++, start, end: this.lastEnd, object, index }
     }
     if (this.onNewLine) {
       this.fail('expected the name of a member after the dot', { start: this.lastEnd - 1, end: this.lastEnd })
-      return { kind: 'Member', start, end: this.lastEnd, object, property: this.noName() }
+      return { kind: 'Member', id: this.nextId++, start, end: this.lastEnd, object, property: this.noName() }
     }
     const property = this.expectName('the name of a member')
     if (property.text === 'send' && !this.onNewLine && this.#atMessage(this.position)) {
       return this.#message(object, property)
     }
-    return { kind: 'Member', start, end: this.lastEnd, object, property }
+    return { kind: 'Member', id: this.nextId++, start, end: this.lastEnd, object, property }
   }
 
   #atMessage(position: number): boolean {
@@ -218,10 +225,23 @@ export abstract class ExpressionParser extends PatternParser {
   /** Parses `h.send event(args)` and `h ! event(args)` as `h.send("event", args)`. */
   #message(object: Expression, property: Name): Expression {
     const { start, end, text: value } = this.takeName()
-    const event: Argument = { kind: 'Argument', start, end, name: null, value: { kind: 'String', start, end, value } }
+    const event: Argument = {
+      kind: 'Argument',
+      start,
+      end,
+      name: null,
+      value: { kind: 'String', id: this.nextId++, start, end, value }
+    }
     const args = this.list(Kind.RightParen, () => this.argument(Kind.Equal))
-    const callee: Expression = { kind: 'Member', start: object.start, end: property.end, object, property }
-    return { kind: 'Call', start: object.start, end: this.lastEnd, callee, args: [event, ...args] }
+    const callee: Expression = {
+      kind: 'Member',
+      id: this.nextId++,
+      start: object.start,
+      end: property.end,
+      object,
+      property
+    }
+    return { kind: 'Call', id: this.nextId++, start: object.start, end: this.lastEnd, callee, args: [event, ...args] }
   }
 
   #index(object: Expression): Expression {
@@ -229,7 +249,7 @@ export abstract class ExpressionParser extends PatternParser {
     const { start } = object
     const end = this.lastEnd
     if (items.length !== 1) this.fail('an index must be a single expression', { start: object.end, end })
-    return { kind: 'IndexAccess', start, end, object, index: items[0] ?? this.missing() }
+    return { kind: 'IndexAccess', id: this.nextId++, start, end, object, index: items[0] ?? this.missing() }
   }
 
   #call(callee: Expression): Expression {
@@ -238,12 +258,12 @@ export abstract class ExpressionParser extends PatternParser {
     const isElement = callee.kind === 'Identifier' && isViewTag(callee.name) && args.every(({ name }) => name !== null)
     const hasChildren = isElement && this.kind === Kind.LeftBrace && !this.beforeBody
     if (!hasChildren && (!isElement || args.length === 0)) {
-      return { kind: 'Call', start, end: this.lastEnd, callee, args }
+      return { kind: 'Call', id: this.nextId++, start, end: this.lastEnd, callee, args }
     }
     const tag = { start, end: callee.end, text: callee.name }
     const attributes = args.map(attributeOf)
     const children = hasChildren ? this.viewChildren() : null
-    return { kind: 'Element', start, end: this.lastEnd, syntax: 'call', tag, attributes, children }
+    return { kind: 'Element', id: this.nextId++, start, end: this.lastEnd, syntax: 'call', tag, attributes, children }
   }
 
   /** Parses an argument. `separator` is the token between its name and its value. */

@@ -46,7 +46,7 @@ export class ModuleParser extends ImportParser {
       if (item !== null) items.push(item)
       if (this.inPanic || this.position === before) this.#toNextDeclaration(before)
     }
-    return { kind: 'Module', start: 0, end: this.tokens.source.length, items }
+    return { kind: 'Module', start: 0, end: this.tokens.source.length, items, nodeCount: this.nextId }
   }
 
   #item(): Declaration | null {
@@ -256,7 +256,7 @@ export class ModuleParser extends ImportParser {
     this.expect(Kind.Equal, 'before a value')
     const value = this.inPanic ? this.missing() : this.expression()
     const end = this.lastEnd
-    const pattern = { kind: 'BindingPattern', start: name.start, end: name.end, name } as const
+    const pattern = { kind: 'BindingPattern', id: this.nextId++, start: name.start, end: name.end, name } as const
     const statement = { kind: 'Let', start: from, end, form: 'const', isMutable: false, pattern, type, value } as const
     return { kind: 'Const', start, end, ...prefix, statement }
   }

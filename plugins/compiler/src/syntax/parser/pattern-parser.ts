@@ -16,18 +16,18 @@ export abstract class PatternParser extends TypeParser {
     switch (this.kind) {
       case Kind.Underscore:
         this.advance()
-        return { kind: 'WildcardPattern', start, end: this.lastEnd }
+        return { kind: 'WildcardPattern', id: this.nextId++, start, end: this.lastEnd }
       case Kind.LeftParen: {
         const items = this.list(Kind.RightParen, () => this.pattern())
         const [only] = items
         if (items.length === 1 && only !== undefined) return only
-        return { kind: 'TuplePattern', start, end: this.lastEnd, items }
+        return { kind: 'TuplePattern', id: this.nextId++, start, end: this.lastEnd, items }
       }
       case Kind.TypeIdentifier: {
         const name = this.takeName()
         const args =
           this.at(Kind.LeftParen) && !this.onNewLine ? this.list(Kind.RightParen, () => this.pattern()) : null
-        return { kind: 'ConstructorPattern', start, end: this.lastEnd, name, args }
+        return { kind: 'ConstructorPattern', id: this.nextId++, start, end: this.lastEnd, name, args }
       }
       case Kind.Minus: {
         this.advance()
@@ -47,7 +47,7 @@ export abstract class PatternParser extends TypeParser {
       default:
         if (this.atName) {
           const name = this.takeName()
-          return { kind: 'BindingPattern', start, end: name.end, name }
+          return { kind: 'BindingPattern', id: this.nextId++, start, end: name.end, name }
         }
         this.failExpecting(['a pattern'], '')
         return this.#noPattern()
@@ -56,7 +56,7 @@ export abstract class PatternParser extends TypeParser {
 
   #literal(start: number, isNegative: boolean): LiteralPattern {
     const value = this.literal(isNegative)
-    return { kind: 'LiteralPattern', start, end: value.end, isNegative, value }
+    return { kind: 'LiteralPattern', id: this.nextId++, start, end: value.end, isNegative, value }
   }
 
   /** Parses the next literal: a number, a string, `true` or `false`. */
@@ -72,10 +72,10 @@ export abstract class PatternParser extends TypeParser {
       })
     }
     this.advance()
-    if (kind === Kind.Int) return { kind: 'Int', start, end, digits: text }
-    if (kind === Kind.Float) return { kind: 'Float', start, end, digits: text }
-    if (kind === Kind.Decimal) return { kind: 'Decimal', start, end, digits: text.slice(0, -3) }
-    return { kind: 'Bool', start, end, value: kind === Kind.True }
+    if (kind === Kind.Int) return { kind: 'Int', id: this.nextId++, start, end, digits: text }
+    if (kind === Kind.Float) return { kind: 'Float', id: this.nextId++, start, end, digits: text }
+    if (kind === Kind.Decimal) return { kind: 'Decimal', id: this.nextId++, start, end, digits: text.slice(0, -3) }
+    return { kind: 'Bool', id: this.nextId++, start, end, value: kind === Kind.True }
   }
 
   #checkRange(digits: string, isNegative: boolean): void {
@@ -89,6 +89,6 @@ export abstract class PatternParser extends TypeParser {
   }
 
   #noPattern(): Pattern {
-    return { kind: 'WildcardPattern', start: this.lastEnd, end: this.lastEnd }
+    return { kind: 'WildcardPattern', id: this.nextId++, start: this.lastEnd, end: this.lastEnd }
   }
 }

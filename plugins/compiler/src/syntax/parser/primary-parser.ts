@@ -21,7 +21,7 @@ export abstract class PrimaryParser extends ExpressionParser {
         return this.#parentheses()
       case Kind.LeftBracket: {
         const items = this.list(Kind.RightBracket, () => this.expression())
-        return { kind: 'List', start, end: this.lastEnd, items }
+        return { kind: 'List', id: this.nextId++, start, end: this.lastEnd, items }
       }
       case Kind.LeftBrace:
         return this.#braces()
@@ -41,7 +41,7 @@ export abstract class PrimaryParser extends ExpressionParser {
       case Kind.SideEffect: {
         this.advance()
         const body = this.block()
-        return { kind: 'SideEffect', start, end: this.lastEnd, body }
+        return { kind: 'SideEffect', id: this.nextId++, start, end: this.lastEnd, body }
       }
       case Kind.Equal:
       case Kind.EqualEqual:
@@ -67,7 +67,8 @@ export abstract class PrimaryParser extends ExpressionParser {
     }
     const name = this.takeName()
     if (kind === Kind.TypeIdentifier && this.kind === Kind.LeftBrace && !this.beforeBody && !this.onNewLine) {
-      if (this.hasKey()) return { kind: 'Struct', start, entries: this.entries(), end: this.lastEnd, name }
+      if (this.hasKey())
+        return { kind: 'Struct', id: this.nextId++, start, entries: this.entries(), end: this.lastEnd, name }
     }
     if (kind === Kind.Identifier && this.kind === Kind.String && name.text === 'r' && this.start === name.end) {
       this.fail('raw strings are not supported', name, {
@@ -75,13 +76,13 @@ export abstract class PrimaryParser extends ExpressionParser {
         fixes: [{ label: 'remove the r', span: name, replacement: '' }]
       })
     }
-    return { kind: 'Identifier', start, end: name.end, name: name.text }
+    return { kind: 'Identifier', id: this.nextId++, start, end: name.end, name: name.text }
   }
 
   #arrow(start: number, params: readonly Param[]): Lambda {
     this.advance()
     const body = this.body()
-    return { kind: 'Lambda', start, end: this.lastEnd, form: 'arrow', params, result: null, body }
+    return { kind: 'Lambda', id: this.nextId++, start, end: this.lastEnd, form: 'arrow', params, result: null, body }
   }
 
   #parentheses(): Expression {
@@ -93,9 +94,11 @@ export abstract class PrimaryParser extends ExpressionParser {
     const items = this.list(Kind.RightParen, () => this.expression())
     const end = this.lastEnd
     const [only] = items
-    if (only === undefined) return { kind: 'Unit', start, end }
+    if (only === undefined) return { kind: 'Unit', id: this.nextId++, start, end }
     const isTuple = items.length > 1 || this.#commaBefore()
-    return isTuple ? { kind: 'Tuple', start, end, items } : { kind: 'Paren', start, end, inner: only }
+    return isTuple
+      ? { kind: 'Tuple', id: this.nextId++, start, end, items }
+      : { kind: 'Paren', id: this.nextId++, start, end, inner: only }
   }
 
   /** True if the last bracket follows a comma: `(a,)`. */
@@ -107,7 +110,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     const { start } = this
     if (this.hasKey() || (this.second === Kind.RightBrace && !this.beforeBody)) {
       const entries = this.entries()
-      return { kind: 'Object', start, end: this.lastEnd, entries }
+      return { kind: 'Object', id: this.nextId++, start, end: this.lastEnd, entries }
     }
     if (!this.beforeBody) return this.block()
     this.failExpecting(['an expression'], '')
@@ -119,7 +122,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     this.advance()
     const condition = this.head()
     // biome-ignore lint/suspicious/noThenProperty: the field holds a branch, not a function
-    const node = { kind: 'If', start, condition, then: this.block() } as const
+    const node = { kind: 'If', id: this.nextId++, start, condition, then: this.block() } as const
     if (!this.accept(Kind.Else)) return { ...node, else: null, end: this.lastEnd }
     if (this.kind !== Kind.If) return { ...node, else: this.block(), end: this.lastEnd }
     if (!this.enter()) return { ...node, else: null, end: this.lastEnd }
@@ -136,7 +139,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     const arms: MatchArm[] = []
     const opening = this.position
     if (!this.expect(Kind.LeftBrace, 'before the arms of `match`')) {
-      return { kind: 'Match', start, end: this.lastEnd, subject, arms }
+      return { kind: 'Match', id: this.nextId++, start, end: this.lastEnd, subject, arms }
     }
     const { joinsLines, beforeBody, beforeArrow } = this
     this.joinsLines = false
@@ -152,7 +155,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     this.beforeBody = beforeBody
     this.beforeArrow = beforeArrow
     this.closeBrace(opening)
-    return { kind: 'Match', start, end: this.lastEnd, subject, arms }
+    return { kind: 'Match', id: this.nextId++, start, end: this.lastEnd, subject, arms }
   }
 
   #arm(): MatchArm {
@@ -213,7 +216,7 @@ export abstract class PrimaryParser extends ExpressionParser {
       key = this.head()
     }
     const body = this.inPanic ? this.missing() : this.body()
-    return { kind: 'For', start, end: this.lastEnd, binding, index, iterable, key, body }
+    return { kind: 'For', id: this.nextId++, start, end: this.lastEnd, binding, index, iterable, key, body }
   }
 
   #lambda(): Lambda {
@@ -222,7 +225,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     const params = this.params()
     const result = this.inPanic ? null : this.result()
     const body = this.inPanic ? this.missing() : this.body()
-    return { kind: 'Lambda', start, end: this.lastEnd, form: 'fn', params, result, body }
+    return { kind: 'Lambda', id: this.nextId++, start, end: this.lastEnd, form: 'fn', params, result, body }
   }
 
   #spawn(): Expression {
@@ -232,9 +235,9 @@ export abstract class PrimaryParser extends ExpressionParser {
       const targets = this.list(Kind.RightParen, () => this.expression())
       const end = this.lastEnd
       if (targets.length !== 1) this.fail('`spawn` requires exactly one actor', { start, end })
-      return { kind: 'Spawn', start, end, target: targets[0] ?? this.missing() }
+      return { kind: 'Spawn', id: this.nextId++, start, end, target: targets[0] ?? this.missing() }
     }
     const target = this.expression(PREFIX_LEVEL)
-    return { kind: 'Spawn', start, end: this.lastEnd, target }
+    return { kind: 'Spawn', id: this.nextId++, start, end: this.lastEnd, target }
   }
 }

@@ -19,7 +19,7 @@ export abstract class StatementParser extends ViewParser {
   protected block(): Block {
     const { start, position: opening } = this
     const statements: Statement[] = []
-    if (!this.enter()) return { kind: 'Block', start, end: start, statements }
+    if (!this.enter()) return { kind: 'Block', id: this.nextId++, start, end: start, statements }
     if (this.expect(Kind.LeftBrace, 'before a block')) {
       const { joinsLines, beforeBody, beforeArrow } = this
       this.joinsLines = false
@@ -31,7 +31,7 @@ export abstract class StatementParser extends ViewParser {
       this.beforeArrow = beforeArrow
     }
     this.leave()
-    return { kind: 'Block', start, end: Math.max(start, this.lastEnd), statements }
+    return { kind: 'Block', id: this.nextId++, start, end: Math.max(start, this.lastEnd), statements }
   }
 
   #statements(opening: number, statements: Statement[]): void {

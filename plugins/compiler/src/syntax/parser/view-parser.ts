@@ -30,7 +30,7 @@ export abstract class ViewParser extends PrimaryParser {
     const { start } = this
     this.advance()
     const children = this.#children(start, '')
-    return { kind: 'ElementFragment', start, end: this.lastEnd, children }
+    return { kind: 'ElementFragment', id: this.nextId++, start, end: this.lastEnd, children }
   }
 
   #element(): Expression {
@@ -39,7 +39,7 @@ export abstract class ViewParser extends PrimaryParser {
     const tag = this.#compoundName('the name of an element', Kind.Dot, Kind.Minus)
     const attributes: Attribute[] = []
     while (this.atName) attributes.push(this.#attribute())
-    const element = { kind: 'Element', start, syntax: 'jsx', tag, attributes } as const
+    const element = { kind: 'Element', id: this.nextId++, start, syntax: 'jsx', tag, attributes } as const
     if (this.accept(Kind.SlashGreater)) return { ...element, children: null, end: this.lastEnd }
     if (!this.accept(Kind.Greater)) {
       this.failExpecting(['an attribute', '`>`', '`/>`'], `in <${tag.text}>`)

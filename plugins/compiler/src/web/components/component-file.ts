@@ -1,4 +1,4 @@
-import { type Doc, hardline, join, layout } from '../../format/doc.ts'
+import { type Doc, hardline, join, layout } from '../../doc/doc.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { block } from '../typescript/code.ts'

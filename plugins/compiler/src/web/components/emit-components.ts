@@ -1,5 +1,5 @@
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
-import { layout } from '../../format/doc.ts'
+import { layout } from '../../doc/doc.ts'
 import { type BuiltWebIr, webIr } from '../../web-ir/build-web-ir.ts'
 import { validateWebIr } from '../../web-ir/validate.ts'
 import { viewOfDom } from '../../web-ir/view-of-dom.ts'

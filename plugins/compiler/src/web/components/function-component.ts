@@ -1,4 +1,4 @@
-import type { Doc } from '../../format/doc.ts'
+import type { Doc } from '../../doc/doc.ts'
 import type { Fragment, FunctionDeclaration } from '../../syntax/ast.ts'
 import type { EmittedModule } from '../typescript/emitted-module.ts'
 import { Scope } from '../typescript/scope.ts'

@@ -1,5 +1,5 @@
 import { boundNames } from '../../check/names/module-names.ts'
-import { type Doc, hardline, join, layout } from '../../format/doc.ts'
+import { type Doc, hardline, join, layout } from '../../doc/doc.ts'
 import type { Const, FunctionDeclaration } from '../../syntax/ast.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'

@@ -1,5 +1,5 @@
 import type { Attribute, Call, Element, Expression } from '../../syntax/ast-expressions.ts'
-import type { Name } from '../../syntax/node.ts'
+import { type Name, NO_ID } from '../../syntax/node.ts'
 import { isViewTag } from '../../syntax/view-tags.ts'
 import type { TranslatedProgram } from './program.ts'
 
@@ -16,6 +16,7 @@ export function elementOfCall(
   const tag: Name = { text: callee.name, start: callee.start, end: callee.end }
   const element = (attributes: readonly Attribute[], children: readonly Expression[]): Element => ({
     kind: 'Element',
+    id: NO_ID,
     syntax: 'call',
     tag,
     attributes,

@@ -1,5 +1,4 @@
-import type { Doc } from '../../format/doc.ts'
-import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
+import type { Doc } from '../../doc/doc.ts'
 import type {
   Binary,
   Expression,
@@ -11,6 +10,8 @@ import type {
   StringLiteral,
   Try
 } from '../../syntax/ast-expressions.ts'
+import { bare, entryKey, entryValue } from '../../syntax/entries.ts'
+import { NO_ID } from '../../syntax/node.ts'
 import { literal, propertyKey } from '../typescript-names.ts'
 import { block, code, enclosed, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { FunctionTranslator } from './function-translator.ts'
@@ -234,7 +235,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     const inner = bare(right)
     const piped = { kind: 'Argument', name: null, value: left, start: left.start, end: left.end } as const
     const [callee, args] = inner.kind === 'Call' ? [inner.callee, inner.args] : [inner, []]
-    return this.call({ kind: 'Call', callee, args: [piped, ...args], start, end })
+    return this.call({ kind: 'Call', id: NO_ID, callee, args: [piped, ...args], start, end })
   }
 
   #member({ object, property }: Member): TypeScriptCode {

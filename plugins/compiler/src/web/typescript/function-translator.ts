@@ -1,5 +1,5 @@
 import { join, type ValueType } from '../../check/types/type.ts'
-import type { Doc } from '../../format/doc.ts'
+import type { Doc } from '../../doc/doc.ts'
 import type { Param } from '../../syntax/ast.ts'
 import type { Expression, For, Lambda } from '../../syntax/ast-expressions.ts'
 import type { Pattern } from '../../syntax/ast-statements.ts'

@@ -1,4 +1,4 @@
-import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../../format/doc.ts'
+import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../../doc/doc.ts'
 
 /** A printed attribute; null if it has no value. */
 export interface JsxAttribute {

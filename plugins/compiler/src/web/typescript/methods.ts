@@ -1,5 +1,5 @@
 import type { ValueType } from '../../check/types/type.ts'
-import type { Doc } from '../../format/doc.ts'
+import type { Doc } from '../../doc/doc.ts'
 import { argumentList, call, code, enclosed, Level, method, operand, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain, isScalar, itemOf } from './value-types.ts'
 

@@ -1,5 +1,5 @@
-import { bare } from '../../hir/db/predicate.ts'
 import type { Assign, Expression, Identifier } from '../../syntax/ast.ts'
+import { bare } from '../../syntax/entries.ts'
 import { type AnyNode, childrenOf, walk } from '../../syntax/walk.ts'
 
 /**

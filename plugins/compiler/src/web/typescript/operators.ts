@@ -1,5 +1,5 @@
 import type { ValueType } from '../../check/types/type.ts'
-import { type Doc, group, indent, line } from '../../format/doc.ts'
+import { type Doc, group, indent, line } from '../../doc/doc.ts'
 import type { BinaryOperator } from '../../syntax/ast-expressions.ts'
 import { call, code, Level, operand, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain, isScalar } from './value-types.ts'

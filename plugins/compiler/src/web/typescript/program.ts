@@ -2,11 +2,11 @@ import { type ModuleName, type ModuleNames, moduleNames } from '../../check/name
 import { ModuleTypes } from '../../check/types/module-types.ts'
 import type { TypeReader } from '../../check/types/read-type.ts'
 import { ANY, type ValueType } from '../../check/types/type.ts'
-import { type DbTables, tablesOf } from '../../hir/db/db-tables.ts'
 import type { Declaration, FunctionDeclaration, Module } from '../../syntax/ast.ts'
 import type { Call, Expression, ObjectLiteral } from '../../syntax/ast-expressions.ts'
 import type { Span } from '../../syntax/node.ts'
 import { walk } from '../../syntax/walk.ts'
+import { type DbTables, tablesOf } from '../../types/db/db-tables.ts'
 
 /** Code that cannot be translated faithfully. */
 export interface Problem {

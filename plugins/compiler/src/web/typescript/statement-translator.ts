@@ -1,8 +1,9 @@
 import { ANY, type ValueType } from '../../check/types/type.ts'
-import type { Doc } from '../../format/doc.ts'
-import { bare } from '../../hir/db/predicate.ts'
+import type { Doc } from '../../doc/doc.ts'
 import type { Expression, For, Identifier, If } from '../../syntax/ast-expressions.ts'
 import type { Assign, Block, Let, Pattern, Statement, While } from '../../syntax/ast-statements.ts'
+import { bare } from '../../syntax/entries.ts'
+import { NO_ID } from '../../syntax/node.ts'
 import { propertyKey } from '../typescript-names.ts'
 import { arrow, block, code, expressionStatement, Level, operand, type TypeScriptCode } from './code.ts'
 import { ExpressionTranslator } from './expression-translator.ts'
@@ -182,7 +183,7 @@ export abstract class StatementTranslator extends ExpressionTranslator {
     const changed: Expression =
       operator === '='
         ? value
-        : { kind: 'Binary', operator: operator.charAt(0) as '+', left: target, right: value, start, end }
+        : { kind: 'Binary', id: NO_ID, operator: operator.charAt(0) as '+', left: target, right: value, start, end }
     const name = this.#updated(target, changed)
     if (name === null) this.store(target, this.expression(changed))
     else this.#update(name, changed)

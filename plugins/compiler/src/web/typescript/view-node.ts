@@ -1,4 +1,4 @@
-import { type Doc, layout } from '../../format/doc.ts'
+import { type Doc, layout } from '../../doc/doc.ts'
 import { isAttributeText, type JsxAttribute, type JsxChild, jsxElement } from './jsx.ts'
 import { type Resolve, textChild } from './view-text.ts'
 

@@ -1,4 +1,4 @@
-import type { Doc } from '../../format/doc.ts'
+import type { Doc } from '../../doc/doc.ts'
 import { literal } from '../typescript-names.ts'
 
 /** A part of a view string: literal text, or the TypeScript of a value. */

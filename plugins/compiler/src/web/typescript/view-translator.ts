@@ -1,7 +1,8 @@
 import { ANY, type ValueType } from '../../check/types/type.ts'
-import { type Doc, group, indent, softline } from '../../format/doc.ts'
-import { bare } from '../../hir/db/predicate.ts'
+import { type Doc, group, indent, softline } from '../../doc/doc.ts'
 import type { Element, ElementFragment, Expression, For, StringLiteral } from '../../syntax/ast-expressions.ts'
+import { bare } from '../../syntax/entries.ts'
+import { NO_ID } from '../../syntax/node.ts'
 import { attributesOf } from './attributes.ts'
 import { CallTranslator } from './call-translator.ts'
 import { arrow, call, code, firstText, Level, type TypeScriptCode } from './code.ts'
@@ -47,8 +48,8 @@ export class ViewTranslator extends CallTranslator {
       if (!isKnown) return null
       const at = { start: 0, end: 0 }
       const value = fields.reduce<Expression>(
-        (object, text) => ({ kind: 'Member', object, property: { text, ...at }, ...at }),
-        { kind: 'Identifier', name, ...at }
+        (object, text) => ({ kind: 'Member', id: NO_ID, object, property: { text, ...at }, ...at }),
+        { kind: 'Identifier', id: NO_ID, name, ...at }
       )
       return this.#displayed(this.expression(value), this.typeOf(value))
     }
@@ -259,9 +260,10 @@ export class ViewTranslator extends CallTranslator {
     }
     const { start, end } = node
     const name = { text: 'event', start, end }
-    const argument: Expression = { kind: 'Identifier', name: 'event', start, end }
+    const argument: Expression = { kind: 'Identifier', id: NO_ID, name: 'event', start, end }
     const called: Expression = {
       kind: 'Call',
+      id: NO_ID,
       callee: node,
       args: params > 0 ? [{ kind: 'Argument', name: null, value: argument, start, end }] : [],
       start,
@@ -270,7 +272,7 @@ export class ViewTranslator extends CallTranslator {
     if (params === 0) return this.handler(called, argumentTypes, isSubmit)
     const param = { kind: 'Param', name, type: null, value: null, start, end } as const
     return this.handler(
-      { kind: 'Lambda', form: 'arrow', params: [param], result: null, body: called, start, end },
+      { kind: 'Lambda', id: NO_ID, form: 'arrow', params: [param], result: null, body: called, start, end },
       argumentTypes,
       isSubmit
     )

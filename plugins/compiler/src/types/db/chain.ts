@@ -1,11 +1,12 @@
+import type { HirDbCapabilities, HirDbOperator, HirPredicate } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Argument, Call, Expression, Identifier, Member } from '../../syntax/ast-expressions.ts'
+import { bare, entryKey } from '../../syntax/entries.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Name } from '../../syntax/node.ts'
-import type { HirDbCapabilities, HirDbOperator, HirPredicate } from '../hir-plan.ts'
 import type { Columns } from './columns.ts'
 import type { DbTables } from './db-tables.ts'
-import { bare, type DbArgument, entryKey, PredicateReader } from './predicate.ts'
+import { type DbArgument, PredicateReader } from './predicate.ts'
 
 /** A query described by a chain of calls on a table. */
 export interface DbOperation {

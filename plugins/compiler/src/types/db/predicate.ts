@@ -1,7 +1,8 @@
+import type { HirPredicate } from '@svc/contracts'
 import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import type { Expression, ObjectEntry, ObjectLiteral } from '../../syntax/ast-expressions.ts'
+import { bare, entryKey, entryValue } from '../../syntax/entries.ts'
 import { nearName } from '../../syntax/near-name.ts'
-import type { HirPredicate } from '../hir-plan.ts'
 import type { Columns } from './columns.ts'
 
 /** A value passed to a table operation. */
@@ -137,24 +138,6 @@ export class PredicateReader {
   #misuse(message: string, at: Expression): void {
     this.problems.push(diagnostic('typecheck.db.modifier', message, at))
   }
-}
-
-export function entryKey({ key }: ObjectEntry): string {
-  return 'text' in key ? key.text : key.value
-}
-
-/** Returns the value of an entry. The value of the short form `{ a }` is the variable `a`. */
-export function entryValue({ key, value }: ObjectEntry): Expression {
-  if (value !== null) return value
-  const { start, end } = key
-  return 'text' in key ? { kind: 'Identifier', start, end, name: key.text } : key
-}
-
-/** Returns an expression without its surrounding parentheses. */
-export function bare(expression: Expression): Expression {
-  let inner = expression
-  while (inner.kind === 'Paren') inner = inner.inner
-  return inner
 }
 
 function joined(predicates: readonly HirPredicate[]): HirPredicate {

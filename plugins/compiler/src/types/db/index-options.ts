@@ -1,12 +1,12 @@
 import type { Index } from '../../syntax/ast.ts'
+import { bare, entryKey, entryValue } from '../../syntax/entries.ts'
 import type { Span } from '../../syntax/node.ts'
-import { bare, entryKey, entryValue } from './predicate.ts'
 
-/** Possible values of the option after `with`, by index kind. Each kind has one option. */
+/** Possible values of the option after `with`, by index kind. Each kind has one option; that of `btree` is a bool. */
 export const INDEX_OPTIONS: Readonly<
-  Record<Index['variant'], { readonly name: string; readonly values: readonly string[] } | null>
+  Record<Index['variant'], { readonly name: string; readonly values: readonly string[] }>
 > = {
-  btree: null,
+  btree: { name: 'unique', values: ['true', 'false'] },
   search: { name: 'tokenize', values: ['unicode61', 'porter', 'trigram'] },
   vector: { name: 'metric', values: ['cosine', 'l2'] }
 }
@@ -27,9 +27,14 @@ export function indexOptions({ variant, options }: Index): IndexOption[] {
   return bareOptions.entries.map((entry): IndexOption => {
     const key = entryKey(entry)
     const value = bare(entryValue(entry))
-    if (key !== known?.name) return { at: entry.key, key, value: null, problem: 'unknown' }
-    if (value.kind !== 'String' || !known.values.includes(value.value))
-      return { at: value, key, value: null, problem: 'value' }
-    return { at: value, key, value: value.value, problem: null }
+    if (key !== known.name) return { at: entry.key, key, value: null, problem: 'unknown' }
+    const text = value.kind === (variant === 'btree' ? 'Bool' : 'String') ? String(value.value) : ''
+    if (!known.values.includes(text)) return { at: value, key, value: null, problem: 'value' }
+    return { at: value, key, value: text, problem: null }
   })
+}
+
+/** Returns an option value as the program writes it. */
+export function optionText(variant: Index['variant'], value: string): string {
+  return variant === 'btree' ? value : `"${value}"`
 }
