@@ -1,0 +1,86 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Declaration, Handler, Module } from '../syntax/ast.ts'
+import type { Call, Expression, Match, ObjectLiteral, Spawn } from '../syntax/ast-expressions.ts'
+import type { Pattern } from '../syntax/ast-statements.ts'
+import type { Span } from '../syntax/node.ts'
+import type { Effect } from './effect.ts'
+import type { ModuleNames } from './module-names.ts'
+import type { NativeSignature } from './natives-contract.ts'
+import type { FieldType, Type, TypeDef } from './type.ts'
+
+/** What a value becomes at the place that takes it, beyond what the program says. */
+export type Conversion =
+  /** An int becomes a float. */
+  | { readonly kind: 'float' }
+  /** A float or int literal becomes a decimal with exactly its digits. */
+  | { readonly kind: 'decimal' }
+  /** The value of a database operation is taken; a failure throws. */
+  | { readonly kind: 'unwrap' }
+  /** The `Result` of a database operation is kept. */
+  | { readonly kind: 'keep' }
+  /** A record becomes a struct, a variant or a row. */
+  | { readonly kind: 'record'; readonly def: TypeDef }
+  /** A record literal becomes a Map. */
+  | { readonly kind: 'map' }
+  /** A value becomes `Some(value)`. */
+  | { readonly kind: 'some' }
+  /** A value of any type is checked when the program runs. */
+  | { readonly kind: 'any'; readonly type: Type }
+
+/** The callee of a call, and how its arguments meet the parameters. */
+export interface ResolvedCall {
+  readonly target:
+    | { readonly kind: 'declaration'; readonly declaration: Declaration }
+    | { readonly kind: 'constructor'; readonly def: TypeDef; readonly name: string }
+    | { readonly kind: 'handler'; readonly declaration: Declaration; readonly handler: Handler }
+    | { readonly kind: 'native'; readonly native: NativeSignature }
+  /** For each argument, the index of its parameter; -1 if there is none. A piped value is the first argument. */
+  readonly order: readonly number[]
+  /** Indexes of the parameters that take their default. */
+  readonly defaults: readonly number[]
+  readonly typeArguments: readonly Type[]
+}
+
+/** What a declaration does or calls, in the order of its text. A lambda's uses count where it is written. */
+export type Use = { readonly node: Span } & (
+  | { readonly kind: 'native'; readonly native: NativeSignature; readonly path: string }
+  | { readonly kind: 'declaration'; readonly declaration: Declaration; readonly isCall: boolean }
+  | { readonly kind: 'handler'; readonly declaration: Declaration; readonly handler: Handler }
+  | { readonly kind: 'spawn'; readonly declaration: Declaration | null; readonly spawn: Spawn }
+  | { readonly kind: 'db'; readonly table: string; readonly access: 'read' | 'write' | 'raw'; readonly action: string }
+  /** A member of a namespace of which nothing but the path is known. */
+  | { readonly kind: 'host'; readonly path: string }
+)
+
+export interface TypedMatch {
+  readonly match: Match
+  readonly item: Declaration
+  readonly subject: Type
+}
+
+/** A module with the types of all its expressions. Side tables are indexed by the `id` of expressions and patterns. */
+export interface TypedModule {
+  readonly module: Module
+  readonly names: ModuleNames
+  readonly diagnostics: readonly Diagnostic[]
+  typeOf(expression: Expression): Type
+  typeOfPattern(pattern: Pattern): Type
+  conversionOf(expression: Expression): Conversion | null
+  callOf(call: Call): ResolvedCall | null
+  /** Effects of a declaration, with those of its callees. */
+  effectsOf(declaration: Declaration): ReadonlySet<Effect>
+  /** The result type of a function, or the type of a constant: declared, or else inferred. */
+  resultOf(declaration: Declaration): Type
+  /** The definition that a type name has in this module. */
+  defOf(name: string): TypeDef | undefined
+  /** Uses of each declaration; for a handler also by the handler itself. */
+  usesOf(owner: Declaration | Handler): readonly Use[]
+  readonly matches: readonly TypedMatch[]
+  /** Names of the types of record literals that have no type name and omit members with a default. */
+  readonly records: ReadonlyMap<ObjectLiteral, string>
+  /** The type of a field, with the arguments of the type in place of its parameters. */
+  fieldType(owner: Type, field: FieldType): Type
+}
+
+/** The state that a pass over a typed module reads. It runs after inference, so all variables are linked. */
+export type TypedPass = (module: TypedModule, report: (diagnostic: Diagnostic) => void) => void
