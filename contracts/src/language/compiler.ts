@@ -1,5 +1,8 @@
 import { service } from '@svc/plugin-sdk'
+import type { GuardDeclaration, ProgramFacts } from './guards.ts'
 import type { HirBlock, HirExpression, HirModule, HirParam, HirSpan } from './hir.ts'
+import type { RowRules } from './row-rules.ts'
+import type { ProgramUsers } from './users.ts'
 
 /** Compiler of the source language, for program runners. */
 export const languageCompiler = service<LanguageCompiler>('language.compiler@1')
@@ -57,6 +60,13 @@ export interface Program extends ProgramText {
   readonly indexes: readonly ProgramIndex[]
   /** Defaults of the members of structs. */
   readonly defaults: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
+  /** Guards of functions, routes and pages, in source order. A declaration without a guard is not listed. */
+  readonly guards: readonly GuardDeclaration[]
+  readonly facts: ProgramFacts
+  /** Row rules of the tables that have some. */
+  readonly rules: readonly RowRules[]
+  /** null if the program declares no table of users. */
+  readonly users: ProgramUsers | null
 }
 
 export interface ProgramTest {
@@ -78,6 +88,8 @@ export interface ProgramIndex {
   readonly columns: readonly string[]
   /** `tokenize` of a search index, `metric` of a vector index; null for the default of the store. */
   readonly option: string | null
+  /** True if no two rows may have equal values in all columns; rows with an empty value never conflict. */
+  readonly unique: boolean
   readonly span: HirSpan
 }
 

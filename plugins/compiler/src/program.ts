@@ -1,6 +1,8 @@
 import type { HirBlock, Program, ProgramCondition, ProgramIndex, ProgramTest } from '@svc/contracts'
 import type { CheckedFile } from './compile.ts'
 import { ByteOffsets } from './hir/byte-offsets.ts'
+import { requestFacts } from './hir/facts.ts'
+import { lowerGuards } from './hir/guards.ts'
 import { lower } from './hir/lower.ts'
 import { ExpressionLowering } from './hir/lower-expressions.ts'
 import type { Declaration, FunctionDeclaration, Index, Table } from './syntax/ast.ts'
@@ -13,10 +15,12 @@ const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 export function programOf({ parsed: { module }, file: { path, text }, records }: CheckedFile): Program {
   const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records)
   const functions = module.items.filter(item => item.kind === 'Function')
+  const lowered = lower(module, text, { records })
+  const guards = lowerGuards(module, span => bodies.span(span))
   return {
     path,
     text,
-    module: lower(module, text, { records }),
+    module: lowered,
     tests: functions.flatMap(fn => testOf(fn, bodies)),
     constants: module.items.flatMap((item): HirBlock => {
       return item.kind === 'Const' ? [bodies.statement(item.statement)] : []
@@ -27,7 +31,9 @@ export function programOf({ parsed: { module }, file: { path, text }, records }:
       if (item.kind === 'Table') return uniqueColumns(item, bodies)
       return item.kind === 'Index' ? [indexOf(item, bodies)] : []
     }),
-    defaults: module.items.flatMap(item => defaultsOf(item, bodies))
+    defaults: module.items.flatMap(item => defaultsOf(item, bodies)),
+    guards,
+    facts: requestFacts(lowered, guards)
   }
 }
 
