@@ -34,15 +34,33 @@ export function databaseFailure(error: unknown, table: string, location: string)
   if (!isSvcError(error) || !(error.code in CODES || error.code.startsWith('DBS_'))) return error
   const { code, message, data } = error
   const text = message.startsWith(`${location}: `) ? message.slice(location.length + 2) : message
-  const shown = code === 'DBS_CONSTRAINT' ? (constraintText(data) ?? text) : text
-  return new RunError(CODES[code] ?? 'RUN_DATABASE', `${table}: ${shown}`)
+  if (code !== 'DBS_CONSTRAINT') return new RunError(CODES[code] ?? 'RUN_DATABASE', `${table}: ${text}`)
+  const violated = violatedConstraint(data, table)
+  const failure = new RunError('RUN_CONSTRAINT', `${table}: ${constraintText(violated) ?? text}`)
+  failure.details = violated
+  return failure
 }
 
-/** Describes a violated constraint by its columns; null if SQLite does not name them. */
-function constraintText(data: unknown): string | null {
-  const { constraint, columns = [] } = (data ?? {}) as { constraint?: string; columns?: readonly string[] }
-  if (columns.length === 0) return null
-  const names = columns.map(column => column.slice(column.indexOf('.') + 1)).join(' and ')
-  if (constraint === 'unique' || constraint === 'primary key') return `another row has the same ${names}`
-  return constraint === 'not null' ? `${names} must have a value` : null
+/** Details of `RUN_CONSTRAINT` for callers. */
+interface ViolatedConstraint {
+  readonly table: string
+  /** As SQLite names it: `unique`, `not null`, `primary key`, `foreign key` or `check`. */
+  readonly constraint: string | null
+  /** Empty if SQLite does not name them. */
+  readonly columns: readonly string[]
+}
+
+function violatedConstraint(data: unknown, table: string): ViolatedConstraint {
+  const { constraint = null, columns = [] } = (data ?? {}) as { constraint?: string; columns?: readonly string[] }
+  // SQLite names only the index if it is over an expression, such as that of a decimal.
+  const named = columns.filter(column => !column.startsWith('index '))
+  return { table, constraint, columns: named.map(column => column.slice(column.indexOf('.') + 1)) }
+}
+
+/** Describes a violated constraint by its columns; null if that needs columns that SQLite does not name. */
+function constraintText({ constraint, columns }: ViolatedConstraint): string | null {
+  const names = columns.join(' and ')
+  if (constraint === 'unique' || constraint === 'primary key')
+    return names === '' ? 'another row has the same value in a unique index' : `another row has the same ${names}`
+  return constraint === 'not null' && names !== '' ? `${names} must have a value` : null
 }

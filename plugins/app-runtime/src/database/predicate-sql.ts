@@ -44,9 +44,9 @@ export function conditionOf(predicate: HirPredicate, shape: TableShape, replace:
       const isOrder = kind !== 'Eq' && kind !== 'Neq'
       bind(target, index, isOrder ? encoded : canonicalDecimal)
       if (isOrder) return `${decimalOrder(target.quoted)} ${operator} ${decimalOrder('?')}`
-      if (kind === 'Eq') return `${canonical(target.quoted)} ${target.nullable ? 'IS' : '='} ?`
+      if (kind === 'Eq') return `${canonicalDecimalSql(target.quoted)} ${target.nullable ? 'IS' : '='} ?`
       if (target.nullable) bind(target, index, canonicalDecimal)
-      return orPresent(target, `${canonical(target.quoted)} <> ?`)
+      return orPresent(target, `${canonicalDecimalSql(target.quoted)} <> ?`)
     }
     bind(target, index)
     if (kind === 'Eq') return `${target.quoted} ${target.nullable ? 'IS' : '='} ?`
@@ -64,7 +64,7 @@ export function conditionOf(predicate: HirPredicate, shape: TableShape, replace:
 
   const membership = (target: TableColumn, arity: number | null): string => {
     const encode = target.kind === 'dec' ? canonicalDecimal : encoded
-    const left = target.kind === 'dec' ? canonical(target.quoted) : target.quoted
+    const left = target.kind === 'dec' ? canonicalDecimalSql(target.quoted) : target.quoted
     if (arity === null) {
       bind(target, next++, (each, value) => listText(each, value, encode))
       return `${left} IN (SELECT value FROM json_each(?))`
@@ -110,7 +110,7 @@ function named<A>({ name }: TableColumn, run: () => A): A {
 }
 
 /** Returns SQL that removes trailing zeros: decimals are stored as text, and `1.50` equals `1.5`. */
-function canonical(column: string): string {
+export function canonicalDecimalSql(column: string): string {
   return `CASE instr(${column}, '.') WHEN 0 THEN ${column} ELSE rtrim(rtrim(${column}, '0'), '.') END`
 }
 

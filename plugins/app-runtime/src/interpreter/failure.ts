@@ -11,6 +11,8 @@ export class RunError extends Error {
   readonly code: RunErrorCode
   /** Byte offset in the source; -1 while unknown. */
   at: number
+  /** Facts for the caller of an endpoint; null if there are none. */
+  details: object | null = null
   /** The innermost calls; `omittedCalls` counts the others. */
   readonly calls: Call[] = []
   omittedCalls = 0

@@ -141,7 +141,7 @@ export class Interpreter {
     }
   }
 
-  #errorOf({ code, message, at, calls, omittedCalls }: RunError): Error {
+  #errorOf({ code, message, at, calls, omittedCalls, details }: RunError): Error {
     const position = at < 0 ? (calls[0]?.at ?? -1) : at
     const lines = calls.map(call => `  in ${call.name}, called at ${this.#positions.text(call.at)}`)
     if (omittedCalls > 0) lines.push(`  and ${omittedCalls} more`)
@@ -149,7 +149,7 @@ export class Interpreter {
     const hint = HINTS[code]
     return runErrors.create(code, `${location}: ${message}`, {
       at: position < 0 ? { file: this.#positions.path } : this.#positions.place(position),
-      data: { message, calls: lines.map(line => line.trim()) },
+      data: { message, calls: lines.map(line => line.trim()), ...(details === null ? {} : { details }) },
       ...defined({ hint })
     })
   }

@@ -1,4 +1,5 @@
 import type { DatabaseCapabilities, HirTable, Program, ProgramIndex } from '@svc/contracts'
+import { canonicalDecimalSql } from '../database/predicate-sql.ts'
 import { type ColumnType, columnType } from './column-type.ts'
 import { databaseUses } from './database-uses.ts'
 import { defaultLiteral } from './default-literal.ts'
@@ -17,6 +18,8 @@ export interface DesiredObject {
   readonly type: 'index' | 'trigger'
   readonly name: string
   readonly sql: string
+  /** Columns whose values no two rows may share. */
+  readonly unique?: readonly string[]
 }
 
 export interface DesiredTable {
@@ -62,7 +65,7 @@ export function desiredSchema(
     const indexes = program.indexes.filter(index => index.table === table.name)
     const objects: DesiredObject[] = []
     for (const index of indexes) {
-      if (index.kind === 'btree') objects.push(btreeIndex(name, index))
+      if (index.kind === 'btree') objects.push(btreeIndex(name, index, columns))
       else if (index.kind === 'vector') {
         if (vector) objects.push(vectorIndex(name, index))
         else notes.push(`${table.name}.${index.name}: this database has no vector indexes`)
@@ -92,10 +95,20 @@ export function fillSearchTable(name: string): string {
   return `INSERT INTO ${quoted(name)} (${quoted(name)}) VALUES ('rebuild')`
 }
 
-function btreeIndex(table: string, { name, columns }: ProgramIndex): DesiredObject {
+function btreeIndex(
+  table: string,
+  { name, columns, unique }: ProgramIndex,
+  all: readonly DesiredColumn[]
+): DesiredObject {
   const index = indexName(table, name)
-  const list = columns.map(quoted).join(', ')
-  return { type: 'index', name: index, sql: `CREATE INDEX ${quoted(index)} ON ${quoted(table)} (${list})` }
+  const list = columns.map(column => (unique ? comparedValue(column, all, quoted(column)) : quoted(column))).join(', ')
+  const sql = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${quoted(index)} ON ${quoted(table)} (${list})`
+  return { type: 'index', name: index, sql, ...(unique ? { unique: columns } : {}) }
+}
+
+/** Returns SQL of a value as uniqueness compares it. A decimal keeps its digits: 1.0 and 1.00 are different texts. */
+export function comparedValue(column: string, columns: readonly DesiredColumn[], value: string): string {
+  return columns.find(({ name }) => name === column)?.kind === 'dec' ? canonicalDecimalSql(value) : value
 }
 
 function vectorIndex(table: string, { name, columns, option }: ProgramIndex): DesiredObject {

@@ -1,4 +1,5 @@
 import type { DesiredSchema, DesiredTable } from './desired-schema.ts'
+import { findDuplicates } from './duplicates.ts'
 import { type ExistingSchema, existingSchema, type ReadDatabase } from './existing-schema.ts'
 import { quoted, tableName, textLiteral } from './names.ts'
 import { levelOf, NO_RENAMES, type Renames, type SchemaPlan, type SchemaStep } from './plan.ts'
@@ -58,6 +59,7 @@ export async function planSchema(
       formerName,
       renames: renames.columns.get(table.name) ?? new Map(),
       count: (name, condition) => count(database, name, condition),
+      duplicates: (name, expressions) => findDuplicates(database, name, expressions),
       referrers: name => referrers(database, name)
     })
     steps.push(...plan.steps)

@@ -1,4 +1,5 @@
-import { columnDefinition, createTable, type DesiredTable, fillSearchTable } from './desired-schema.ts'
+import { columnDefinition, comparedValue, createTable, type DesiredTable, fillSearchTable } from './desired-schema.ts'
+import { type Duplicates, duplicatesText } from './duplicates.ts'
 import type { ExistingSchema, ExistingTable } from './existing-schema.ts'
 import { quoted } from './names.ts'
 import type { SchemaStep, StepLevel } from './plan.ts'
@@ -24,6 +25,8 @@ export interface TableQuestion {
   readonly renames: ReadonlyMap<string, string>
   /** Number of a table's rows that satisfy a condition. */
   readonly count: (table: string, condition: string) => Promise<number>
+  /** Rows of a table with equal values of some SQL expressions. */
+  readonly duplicates: (table: string, expressions: readonly string[]) => Promise<Duplicates>
   /** Names of tables with a foreign key to a table. */
   readonly referrers: (table: string) => Promise<readonly string[]>
 }
@@ -128,6 +131,7 @@ class TableChange {
     this.#steps.push(...columns.steps)
     const isRebuilt = columns.rebuild || formerName !== null
     if (isRebuilt) await this.#refuseReferred()
+    await this.#refuseDuplicates(columns, isRebuilt)
     const before = this.#dropped(isRebuilt)
     const search = this.#search(existing.virtual, isRebuilt)
     const after = this.#created(isRebuilt)
@@ -142,6 +146,24 @@ class TableChange {
     if (keys.length === 0) return
     const says = `cannot be rebuilt, since foreign keys of ${keys.join(', ')} refer to it`
     this.#steps.push(stepOf(desired, 'refused', says, 'drop these foreign keys first'))
+  }
+
+  /** Refuses a unique index if rows would have equal values. */
+  async #refuseDuplicates({ values }: ColumnsPlan, isRebuilt: boolean): Promise<void> {
+    const { desired, duplicates } = this.#question
+    for (const { name, sql, unique } of desired.objects) {
+      if (unique === undefined || (!isRebuilt && this.#table.objects.get(name)?.sql === sql)) continue
+      const stored = (column: string): string => {
+        if (column === '_id') return quoted(column)
+        const standard = desired.columns.find(each => each.name === column)?.default
+        return comparedValue(column, desired.columns, values.get(column) ?? standard ?? 'NULL')
+      }
+      const found = await duplicates(this.#table.name, unique.map(stored))
+      if (found.count === 0) continue
+      const says = `cannot have unique ${unique.join(' and ')}: ${duplicatesText(found)}`
+      const wayOut = 'nothing was changed; change or delete all but one row of each value, then migrate again'
+      this.#steps.push(stepOf(desired, 'refused', says, wayOut))
+    }
   }
 
   #changed(columns: ColumnsPlan): string[] {
@@ -192,12 +214,11 @@ class TableChange {
     const { objects } = this.#table
     const wanted = new Set(desired.objects.map(({ name }) => name))
     const created = desired.objects.filter(({ name, sql }) => isRebuilt || objects.get(name)?.sql !== sql)
-    for (const { type, name, sql } of created) {
+    for (const { type, name, sql, unique } of created) {
       const known = objects.get(name)
-      if (type === 'index' && known?.sql !== sql)
-        this.#steps.push(
-          stepOf(desired, 'safe', known === undefined ? `gets the index ${name}` : `gets another index ${name}`)
-        )
+      if (type !== 'index' || known?.sql === sql) continue
+      const what = `${unique === undefined ? '' : 'unique '}index ${name}`
+      this.#steps.push(stepOf(desired, 'safe', known === undefined ? `gets the ${what}` : `gets another ${what}`))
     }
     const isLive = (names: readonly { readonly name: string }[]): boolean =>
       names.some(({ name }) => name.endsWith('_live_insert'))

@@ -157,11 +157,15 @@ export function failed(thrown: unknown): EndpointResponse {
   const failure = failureOf(thrown)
   const { code } = failure
   const { status, data } = isSvcError(thrown) ? thrown : { status: 500, data: null }
-  const { message = null } = (data ?? {}) as { readonly message?: string | null }
+  const { message = null, details } = (data ?? {}) as { readonly message?: string | null; readonly details?: object }
   const shownStatus = code === 'RUN_BODY' ? 400 : PUBLIC_STATUSES.has(status) ? status : 500
   // The log message may name files; the response must not.
   const error = message ?? (PLAIN.test(code) ? 'the function failed' : failure.message)
-  return { status: shownStatus, body: printJson({ error, code }), failure: shownStatus === 400 ? null : failure }
+  return {
+    status: shownStatus,
+    body: printJson({ error, code, details }),
+    failure: shownStatus === 400 ? null : failure
+  }
 }
 
 export function failureOf(thrown: unknown): SentFailure {

@@ -21,9 +21,10 @@ import { checkRoutePaths } from './route-paths.ts'
 import { checkRoutes } from './routes.ts'
 import { checkStateMachines } from './state-machines.ts'
 import { strictly } from './strict.ts'
-import { checkIndexes, checkTables } from './tables.ts'
+import { checkIndexes, checkTables, checkUnique } from './tables.ts'
 import { checkThemeContrast } from './theme-contrast.ts'
 import { TypeNamesRule } from './type-names.ts'
+import { checkUsers } from './users/check-users.ts'
 import { checkCalls, WordsRule } from './words.ts'
 import { checkWorkflows } from './workflows.ts'
 
@@ -56,6 +57,8 @@ export function checkModule(
   const found = [
     ...checkTables(module),
     ...checkIndexes(module),
+    ...checkUnique(module),
+    ...checkUsers(module),
     ...checkRoutes(module),
     ...checkRoutePaths(module),
     ...checkSchedules(module),

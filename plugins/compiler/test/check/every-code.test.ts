@@ -111,6 +111,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.with.option_type': [`${BLOG}workflow w() { a() with { retries: "x" } }`, '"x"'],
   'typecheck.with.option_value': [`${BLOG}workflow w() { a() with { meta: "urgent" } }`, '"urgent"'],
   'typecheck.with.unknown_option': [`${BLOG}workflow w() { a() with { retry: 1 } }`, 'retry'],
+  'unique.use': ['type T { @unique a: str }', '@unique'],
   'vox/effect/missing-declaration': [`${TASK}fn f() uses net { db.Task.all() }`, 'db.Task'],
   'vox/effect/missing-fs-decl': ['fn f() uses net { std.fs.read("a") }', 'std.fs.read'],
   'vox/effect/missing-llm-decl': ['@ai fn g() to str\nfn f() uses net { g() }', 'g'],

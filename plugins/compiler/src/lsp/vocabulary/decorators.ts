@@ -39,6 +39,7 @@ auth | @auth(…) fn … | Restricts the callers of a function. Reported as an e
 cors | @cors(…) fn … | Restricts the origins that may call a function. Reported as an error, since it is not enforced yet.
 rate_limit | @rate_limit(…) fn … | Limits the rate of calls. Reported as an error, since it is not enforced yet.
 webhook | @webhook(…) fn … | A function that another service calls. Reported as an error, since it is not enforced yet.
+unique | @unique column: T | Each row of the table has another value in that column; rows without a value may repeat.
 pii | @pii field: T | A field with personal data.
 embed | @embed(…) field: T | A field with an embedding, for search by meaning.
 `)

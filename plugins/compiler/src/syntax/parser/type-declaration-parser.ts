@@ -90,8 +90,7 @@ export abstract class TypeDeclarationParser extends DecoratorParser {
     let columns: Name[] = []
     if (this.kind === Kind.LeftParen) columns = this.list(Kind.RightParen, () => this.expectName('a column'))
     else this.failExpecting(['`(`'], 'before the columns of an index')
-    const hasOptions = variant !== 'btree' && this.accept(Kind.With)
-    const options = hasOptions ? this.expression() : null
+    const options = this.accept(Kind.With) ? this.expression() : null
     return { kind: 'Index', start, end: this.lastEnd, variant, table, name, columns, options }
   }
 }
