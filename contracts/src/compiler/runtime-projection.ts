@@ -31,7 +31,17 @@ export const runtimeProjectionSchema = t.object(
       t.object(
         {
           table: t.string(),
-          op: t.enum(['insert', 'get', 'delete', 'all', 'filter_record', 'count', 'unsafe_query_raw_clause', 'update']),
+          op: t.enum([
+            'insert',
+            'get',
+            'delete',
+            'all',
+            'filter_record',
+            'count',
+            'unsafe_query_raw_clause',
+            'update',
+            'aggregate'
+          ]),
           requires_sync: t.boolean({ description: 'Whether the store is synchronised first.' }),
           emits_change_log: t.boolean({ description: 'Whether changes are published.' }),
           live_topic: t.optional(t.string()),

@@ -157,5 +157,9 @@ export interface HirDbTableOp {
   readonly order_by: readonly [column: string, ascending: boolean] | null
   readonly limit: HirExpression | null
   readonly plan: HirDbPlan
+  /** Number of rows that are skipped. */
+  readonly offset?: HirExpression
+  /** With this key, the result is a `Page`. The cursor is null if the program gives none. */
+  readonly page?: { readonly size: HirExpression; readonly cursor: HirExpression | null }
   readonly span: HirSpan
 }

@@ -8,6 +8,8 @@ export type HirDbOperator =
   | 'UnsafeQueryRawClause'
   /** `db.T.update(id, record)`: an extension. */
   | 'Update'
+  /** `sum`, `avg`, `min`, `max`, `aggregate` and everything after `group_by`: an extension. */
+  | 'Aggregate'
 
 interface OnField {
   readonly field: string
@@ -36,7 +38,34 @@ export interface HirDbCapabilities {
   readonly orchestration_scope: string | null
 }
 
-/** Plan of a store operation, without the values. */
+/** A value computed from many rows. */
+export interface HirAggregate {
+  /** Member of the result. */
+  readonly name: string
+  readonly function: 'Count' | 'Sum' | 'Avg' | 'Min' | 'Max'
+  /** null for `Count`, which counts rows. */
+  readonly field: string | null
+}
+
+/** Aggregates of all rows, or of each group of rows with equal values. */
+export interface HirAggregation {
+  /** null: one result for all rows. */
+  readonly groups: readonly string[] | null
+  readonly values: readonly HirAggregate[]
+  /** True if the result is the only value itself, as of `sum("amount")`, not a record. */
+  readonly isScalar: boolean
+}
+
+/** A referenced row that is loaded with each row. */
+export interface HirInclude {
+  /** Member of the result that holds the referenced row. */
+  readonly name: string
+  /** Column with the id; equal to `name` if the row replaces the id. */
+  readonly field: string
+  readonly table: string
+}
+
+/** Plan of a store operation, without the values. Programs without a newer feature do not have the optional keys. */
 export interface HirDbPlan {
   readonly table: string
   readonly op: HirDbOperator
@@ -46,4 +75,7 @@ export interface HirDbPlan {
   readonly order_by: readonly [column: string, ascending: boolean] | null
   readonly has_limit: boolean
   readonly capabilities: HirDbCapabilities
+  /** With `Aggregate`. `order_by` may then name a group or a value. */
+  readonly aggregation?: HirAggregation
+  readonly includes?: readonly HirInclude[]
 }

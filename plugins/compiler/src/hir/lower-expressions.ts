@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import type { Param } from '../syntax/ast.ts'
 import type {
   Argument,
@@ -27,6 +28,7 @@ import type {
   HirAttribute,
   HirBinaryOperator,
   HirBlock,
+  HirDbTableOp,
   HirExpression,
   HirMatchArm,
   HirParam,
@@ -312,7 +314,8 @@ export class ExpressionLowering {
   }
 
   #dbOperation({ operation }: DbChain, span: HirSpan): HirExpression {
-    const { table, op, predicate, projection, orderBy, limit, capabilities } = operation
+    const { table, op, predicate, projection, orderBy, limit, offset, page, capabilities } = operation
+    const { aggregation, includes } = operation
     const has_limit = limit !== null
     return {
       DbTableOp: {
@@ -322,10 +325,30 @@ export class ExpressionLowering {
         select_cols: projection,
         order_by: orderBy,
         limit: limit === null ? null : this.expression(limit),
-        plan: { table, op, predicate, projection, order_by: orderBy, has_limit, capabilities },
+        plan: {
+          table,
+          op,
+          predicate,
+          projection,
+          order_by: orderBy,
+          has_limit,
+          capabilities,
+          ...defined({
+            aggregation: aggregation ?? undefined,
+            includes: includes.length === 0 ? undefined : includes
+          })
+        },
+        ...defined({
+          offset: offset === null ? undefined : this.expression(offset),
+          page: page === null ? undefined : this.#page(page)
+        }),
         span
       }
     }
+  }
+
+  #page({ size, cursor }: NonNullable<DbChain['operation']['page']>): HirDbTableOp['page'] {
+    return { size: this.expression(size), cursor: cursor === null ? null : this.expression(cursor) }
   }
 
   #element({ tag, attributes, children }: Element, span: HirSpan): HirExpression {

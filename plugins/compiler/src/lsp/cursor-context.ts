@@ -1,5 +1,6 @@
 import { Kind, LAST_KEYWORD } from '../syntax/token.ts'
 import type { TokenList } from '../syntax/token-list.ts'
+import { COLUMN_MODIFIERS } from '../types/db/chain.ts'
 
 /** Kind of completion at the cursor. `from` is the start of the word at the cursor. */
 export type CursorContext =
@@ -17,7 +18,6 @@ export type CursorContext =
   | { readonly kind: 'value'; readonly isOutside: boolean; readonly from: number }
 
 const RECORD_CALLS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
-const COLUMN_CALLS: ReadonlySet<string> = new Set(['order_by', 'select'])
 const LOGIC: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
 /** Finds the context from the tokens before the cursor, since incomplete code rarely parses. */
@@ -138,7 +138,7 @@ class ContextReader {
       const outer = this.#opening(opening - 1)
       return outer < 0 || this.#tokens.kind(outer) !== Kind.LeftParen ? null : this.#listed(outer)
     }
-    if (kind !== Kind.LeftParen || !COLUMN_CALLS.has(this.#word(opening - 1))) return null
+    if (kind !== Kind.LeftParen || !COLUMN_MODIFIERS.has(this.#word(opening - 1))) return null
     return this.#table(opening - 1)
   }
 

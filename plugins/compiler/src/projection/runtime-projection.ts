@@ -12,7 +12,8 @@ const OPERATIONS: Readonly<Record<HirDbPlan['op'], Policy['op']>> = {
   FilterRecord: 'filter_record',
   Count: 'count',
   UnsafeQueryRawClause: 'unsafe_query_raw_clause',
-  Update: 'update'
+  Update: 'update',
+  Aggregate: 'aggregate'
 }
 
 /** Returns the requirements of a module on its runtime. `probe` describes the machine; null for a portable document. */

@@ -19,7 +19,7 @@ import type { ConstructorPattern } from '../syntax/ast-statements.ts'
 import { bare, entryValue } from '../syntax/entries.ts'
 import type { Name, Span } from '../syntax/node.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
-import { isDbMember } from '../types/db/chain.ts'
+import { COLUMN_MODIFIERS, isDbMember } from '../types/db/chain.ts'
 import { declaredSymbols } from './declared-symbols.ts'
 import type { ExpressionTypes } from './expression-types.ts'
 import type { LanguageSymbol, Occurrence, SymbolKind } from './symbol.ts'
@@ -28,7 +28,7 @@ import { SymbolIndex } from './symbol-index.ts'
 /** Table operations whose argument is a record of columns. */
 const TAKE_RECORDS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
 /** Chain methods whose arguments are column names. */
-const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
+const TAKE_COLUMNS: ReadonlySet<string> = new Set([...COLUMN_MODIFIERS, 'include'])
 
 const LOCAL_KINDS: Readonly<Record<LocalName['kind'], SymbolKind>> = {
   parameter: 'parameter',
@@ -275,12 +275,13 @@ class Indexer implements BodyRule {
   #columns({ callee, args }: Call): void {
     if (callee.kind !== 'Member') return
     const { text } = callee.property
-    if (!TAKE_RECORDS.has(text) && !TAKE_COLUMNS.has(text)) return
+    if (!TAKE_RECORDS.has(text) && !TAKE_COLUMNS.has(text) && text !== 'aggregate') return
     const table = tableOfChain(callee.object)
     const declaration = table === null ? undefined : this.#typeNames.get(table)?.declaration
     if (declaration?.kind !== 'Table') return
     for (const { value } of args) {
       if (TAKE_RECORDS.has(text)) this.#keys(bare(value), declaration)
+      else if (text === 'aggregate') this.#aggregated(bare(value), declaration)
       else for (const each of columnNames(bare(value))) this.#column(each, declaration)
     }
   }
@@ -292,6 +293,16 @@ class Indexer implements BodyRule {
       const text = 'text' in key ? key.text : key.value
       if (value !== null && ['and', 'or', 'not'].includes(text)) this.#keys(bare(value), table)
       else if (value !== null) this.#field(key, text, table)
+    }
+  }
+
+  /** Resolves the columns in `{ total: { sum: "amount" } }`. */
+  #aggregated(record: Expression, table: Declaration): void {
+    if (record.kind !== 'Object') return
+    for (const { value } of record.entries) {
+      const operation = value === null ? null : bare(value)
+      if (operation?.kind !== 'Object') continue
+      for (const { value: column } of operation.entries) if (column !== null) this.#column(bare(column), table)
     }
   }
 

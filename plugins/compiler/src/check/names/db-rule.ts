@@ -2,12 +2,9 @@ import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diag
 import type { Call, Expression, Identifier, Member } from '../../syntax/ast-expressions.ts'
 import { bare } from '../../syntax/entries.ts'
 import { nearName } from '../../syntax/near-name.ts'
-import { DB_HEADS, isDbMember, readDbChain, tableOf } from '../../types/db/chain.ts'
+import { COLUMN_MODIFIERS, DB_HEADS, isDbMember, readDbChain, tableOf } from '../../types/db/chain.ts'
 import type { DbTables } from '../../types/db/db-tables.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
-
-/** Modifiers whose arguments may be column names without quotes. */
-const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
 
 /** Maximum number of findings with a "did you mean" suggestion. */
 const MAX_SUGGESTIONS = 100
@@ -48,7 +45,8 @@ export class DbRule implements BodyRule {
     this.found.push(...chain.problems)
     for (const each of chain.calls) {
       this.#read.add(each)
-      if (each.callee.kind === 'Member' && TAKE_COLUMNS.has(each.callee.property.text)) ignoreColumns(each, position)
+      if (each.callee.kind === 'Member' && COLUMN_MODIFIERS.has(each.callee.property.text))
+        ignoreColumns(each, position)
     }
     const first = chain.calls.at(-1)
     if (first?.callee.kind === 'Member') this.#table(first.callee.object)
