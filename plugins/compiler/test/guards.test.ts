@@ -1,29 +1,36 @@
 import t from 'tap'
 import { checkFile, SourceFile } from '#root'
-import { runSvc } from '../../../test/e2e/run-svc.ts'
-import { makeProject } from '../../../test/e2e/served-project.ts'
-import { unbuilt } from './web/serving.ts'
 
 const options = { script: false, allowComponentFunctions: true, suppressHookLints: true }
-const GUARDS = ['auth', 'rate_limit', 'cors', 'webhook']
 
-/** Returns severity and source of each rejected guard. */
-function refused(source: string): string[] {
-  return checkFile(new SourceFile('a.vox', source), options)
-    .diagnostics.filter(({ code }) => code === 'auth.not_enforced')
-    .map(({ span, severity }) => `${severity} ${source.slice(span.start, span.end)}`)
+/** Returns severity, code and source of each finding about guards. */
+function found(source: string, strict = false): string[] {
+  return checkFile(new SourceFile('a.vox', source), { ...options, strict })
+    .diagnostics.filter(({ code }) => /auth/.test(code))
+    .map(({ code, span, severity }) => `${severity} ${code} ${source.slice(span.start, span.end)}`)
 }
 
-const GUARDED: readonly ((guard: string) => string)[] = [
+const ENDPOINTS: readonly ((guard: string) => string)[] = [
   guard => `${guard}\n@query fn f() to int { 1 }`,
   guard => `@query ${guard} fn f() to int { 1 }`,
   guard => `${guard} @mutation fn f() to int { 1 }`,
   guard => `${guard} @server fn f() to int { 1 }`,
   guard => `${guard} @endpoint(kind: query) fn f() to int { 1 }`,
-  guard => `${guard} http get "/a" to str { "a" }`,
+  guard => `${guard} http get "/a" to str { "a" }`
+]
+
+const TOOLS: readonly ((guard: string) => string)[] = [
   guard => `@mcp.tool "a tool" ${guard} fn f() to str { "a" }`,
-  guard => `@mcp.resource "a://b" "a text" ${guard} fn f() to str { "a" }`,
-  guard => `@table ${guard} type User { name: str }`,
+  guard => `@mcp.resource "a://b" "a text" ${guard} fn f() to str { "a" }`
+]
+
+const PAGES: readonly ((guard: string) => string)[] = [
+  guard => `${guard} component C() { view: <p>"a"</p> }\nroutes { "/" to C }`,
+  guard =>
+    `component A() { view: <p>"a"</p> }\n${guard} component C() { view: <p>"a"</p> }\nroutes { "/" to A { "/c" to C } }`
+]
+
+const OTHERS: readonly ((guard: string) => string)[] = [
   guard => `type User { ${guard} name: str }`,
   guard => `${guard} component C() { view: <p>"a"</p> }`,
   guard => `${guard} @island Chart { data: str }`,
@@ -31,41 +38,121 @@ const GUARDED: readonly ((guard: string) => string)[] = [
   guard => `${guard} activity a() to Result[int] { Ok(1) }`,
   guard => `${guard} actor A { on go() { } }`,
   guard => `actor A { ${guard} on go() { } }`,
-  guard => `${guard} fn f() to int { 1 }`
+  guard => `${guard} fn f() to int { 1 }`,
+  guard => `${guard} @test fn f() { }`
 ]
 
-t.test('a guard is rejected at every position', t => {
-  for (const declare of GUARDED) {
-    for (const name of GUARDS) {
-      const source = declare(`@${name}(provider: bearer)`)
-      t.same(refused(source), [`error @${name}`], source)
+const EXAMPLES = {
+  auth: '@auth(provider: bearer)',
+  role: '@role("admin")',
+  public: '@public',
+  rate_limit: '@rate_limit(by: ip, per: "1m", max: 100)',
+  cors: '@cors(origins: ["https://example.org"])',
+  webhook: '@webhook(provider: github, secret: "HOOK")'
+}
+
+t.test('a guard is accepted at each declaration that it can guard, and is an error elsewhere', t => {
+  for (const [name, guard] of Object.entries(EXAMPLES)) {
+    const isEndpointOnly = name === 'cors' || name === 'webhook'
+    for (const declare of OTHERS) t.same(found(declare(guard)), [`error auth.target @${name}`], declare(guard))
+    for (const declare of TOOLS)
+      t.same(found(declare(guard)), isEndpointOnly ? [`error auth.target @${name}`] : [], declare(guard))
+    const isOfPages = name === 'auth' || name === 'role' || name === 'public'
+    for (const declare of PAGES)
+      t.same(found(declare(guard)), isOfPages ? [] : [`error auth.target @${name}`], declare(guard))
+    for (const declare of ENDPOINTS) {
+      const source = declare(guard)
+      const isGet = /@query|kind: query|http get/.test(source)
+      const isWrong = name === 'webhook' && isGet && !source.includes('http')
+      t.same(found(source), isWrong ? [`error auth.target @${name}`] : [], source)
     }
   }
   t.end()
 })
 
-t.test('the error of a guard names the consequence and the remedy', t => {
-  const [found] = checkFile(new SourceFile('a.vox', '@auth @query fn f() to int { 1 }'), options).diagnostics
-  t.match(found, {
-    code: 'auth.not_enforced',
-    category: 'runtime_contract',
-    message: '`@auth` is not enforced yet: requests would pass without it',
-    suggestions: ['remove the decorator, and require a token for the whole server: set `plugins.http.token`']
-  })
+const INVALID: readonly (readonly [decorators: string, source: string])[] = [
+  ['@auth(provder: jwt)', 'provder'],
+  ['@auth(provider: basic)', 'basic'],
+  ['@auth(provider: jwt, scheme: jwt)', 'jwt'],
+  ['@auth(optional: 1)', '1'],
+  ['@auth(1)', '1'],
+  ['@auth @auth', '@auth'],
+  ['@auth @public', '@public'],
+  ['@role', '@role'],
+  ['@role("")', '""'],
+  ['@role("a") @auth(optional: true)', '@auth(optional: true)'],
+  ['@auth("a", optional: true)', '@auth("a", optional: true)'],
+  ['@auth(redirect: "/login")', '@auth'],
+  ['@auth(header: "x y")', '"x y"'],
+  ['@auth(provider: jwt, header: "x-key")', '"x-key"'],
+  ['@public(1)', '1'],
+  ['@rate_limit(max: 10)', '@rate_limit(max: 10)'],
+  ['@rate_limit(per: "1m")', '@rate_limit(per: "1m")'],
+  ['@rate_limit(per: "1m", max: 0)', '0'],
+  ['@rate_limit(per: "soon", max: 1)', '"soon"'],
+  ['@rate_limit(per: "2d", max: 1)', '"2d"'],
+  ['@rate_limit(by: planet, per: "1m", max: 1)', 'planet'],
+  ['@rate_limit(per: "1m", window_secs: 60, max: 1)', '60'],
+  ['@cors', '@cors'],
+  ['@cors(origins: ["example.org"])', '"example.org"'],
+  ['@cors(origins: ["https://example.org/path"])', '"https://example.org/path"']
+]
+
+t.test('unknown, contradicting and invalid arguments of a guard are errors', t => {
+  for (const [decorators, source] of INVALID)
+    t.same(found(`${decorators} @query fn f() to int { 1 }`), [`error auth.argument ${source}`], decorators)
+  for (const [decorators, source] of [
+    ['@webhook', '@webhook'],
+    ['@webhook(provider: gitlab, secret: "A")', 'gitlab'],
+    ['@webhook(secret: 1)', '1']
+  ])
+    t.same(found(`${decorators} @server fn f() to int { 1 }`), [`error auth.argument ${source}`], decorators)
   t.end()
 })
 
-t.test('check, run, dev and build reject a program with a guard', { skip: unbuilt() }, async t => {
-  const cwd = makeProject(t, { 'app.vox': '@auth(provider: bearer)\n@query\nfn secret() to str { "secret" }\n' })
-  for (const argv of [
-    ['check', 'app.vox'],
-    ['run', 'app.vox', '--port', '0'],
-    ['dev', 'app.vox', '--port', '0'],
-    ['build', 'app.vox', '--out', 'web']
-  ]) {
-    const { code, stderr } = await runSvc(cwd, argv)
-    t.equal(code, 1, argv.join(' '))
-    t.match(stderr, /error\[auth\.not_enforced\]/, argv.join(' '))
-    t.match(stderr, /app\.vox:1:1/, argv.join(' '))
-  }
+t.test('a limit by user needs a guard that proves an identity', t => {
+  const limited = (auth: string, by: string) =>
+    `${auth} @rate_limit(by: ${by}, per: "1m", max: 1) @query fn f() to int { 1 }`
+  const refused = ['error rate_limit.needs_auth @rate_limit']
+  const needing = (source: string) =>
+    checkFile(new SourceFile('a.vox', source), options).diagnostics.map(({ code, severity, span }) => {
+      return `${severity} ${code} ${source.slice(span.start, span.end)}`
+    })
+  t.same(needing(limited('', 'user')), refused)
+  t.same(needing(limited('', 'api_key')), refused)
+  t.same(needing(limited('', 'ip')), [])
+  t.same(needing(limited('@auth', 'user')), [])
+  t.same(needing(limited('@role("a")', 'user_id')), [])
+  t.end()
+})
+
+t.test('once a program uses @auth, each endpoint has @auth or @public', t => {
+  const source = `@auth @query fn a() to int { 1 }
+@query fn b() to int { 1 }
+@public @mutation fn c() to int { 1 }
+http get "/d" to str { "d" }
+@webhook(secret: "S") http post "/e" to str { "e" }
+@mcp.tool "a tool" fn g() to str { "a" }`
+  const names = ['b', '"/d"']
+  t.same(
+    found(source),
+    names.map(name => `warning vox/auth/endpoint-missing-decorator ${name}`)
+  )
+  t.same(
+    found(source, true),
+    names.map(name => `error vox/auth/endpoint-missing-decorator ${name}`)
+  )
+  t.same(found('@query fn b() to int { 1 }'), [])
+  t.end()
+})
+
+t.test('request.user is an error in a function without @auth, but for names of the program itself', t => {
+  const unguarded = ['error auth.unguarded request.user']
+  t.same(found('@query fn f() to str { request.user.id }'), unguarded)
+  t.same(found('http get "/a" to str { request.user.id }'), unguarded)
+  t.same(found('@auth @query fn f() to str { request.user.id }'), [])
+  t.same(found('@role("a") http get "/a" to str { request.user.id }'), [])
+  t.same(found('type R { user: str }\n@query fn f(request: R) to str { request.user }'), [])
+  t.same(found('type R { user: str }\nlet request = R { user: "a" }\n@query fn f() to str { request.user }'), [])
+  t.end()
 })

@@ -8,7 +8,7 @@ import { checkDeprecations } from './deprecations.ts'
 import { checkSchedules } from './durations.ts'
 import { EmptyNamesRule } from './empty-names.ts'
 import { checkForms } from './forms.ts'
-import { GuardsRule } from './guards.ts'
+import { checkGuards, GuardTargetsRule } from './guards.ts'
 import { checkHoles } from './holes.ts'
 import { checkImports } from './imports.ts'
 import { checkJumps } from './jumps.ts'
@@ -69,6 +69,7 @@ export function checkModule(
     ...checkDeclaredTwice(module),
     ...checkDeprecations(module),
     ...checkForms(module),
+    ...checkGuards(module),
     ...checkHoles(module),
     ...checkPrompts(module, mesh),
     ...(mesh ? [] : checkMesh(module)),
@@ -82,7 +83,7 @@ export function checkModule(
       new WordsRule(),
       new EmptyNamesRule(),
       new ParametersRule(),
-      new GuardsRule()
+      new GuardTargetsRule(module)
     ]),
     ...checkWorkflows(module)
   ]

@@ -14,6 +14,7 @@ const LENIENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   'typecheck.unknown_std',
   'typecheck.with.option_type',
   'typecheck.with.unknown_option',
+  'vox/auth/endpoint-missing-decorator',
   'vox/effect/missing-declaration',
   'vox/effect/missing-fs-decl',
   'vox/effect/missing-llm-decl',

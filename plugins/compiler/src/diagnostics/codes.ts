@@ -22,7 +22,19 @@ export const diagnosticCodes = {
   E_SM_UNKNOWN_STATE: error('typecheck', 'A transition names a state that its machine does not have.'),
   W092: warning('lint', 'A declaration is marked as deprecated.'),
   W093: warning('lint', "An attribute of a view has React's spelling instead of the language's."),
-  'auth.not_enforced': error('runtime_contract', 'A guard decorator is not enforced yet, so the program is rejected.'),
+  'auth.argument': error('typecheck', 'An argument of a guard decorator is unknown, missing or invalid.'),
+  'auth.not_enforced': error('runtime_contract', 'The requested output does not enforce a guard decorator.'),
+  'auth.target': error('typecheck', 'A guard decorator is on a declaration that it cannot guard.'),
+  'auth.unguarded': error('typecheck', '`request.user` is used in a function without `@auth`.'),
+  'auth.rule': error(
+    'typecheck',
+    'A row rule names an unknown action or column, or has a condition that a rule cannot have.'
+  ),
+  'auth.rule_bypass': error(
+    'typecheck',
+    'An endpoint reaches a table with row rules through raw SQL, which ignores them.'
+  ),
+  'auth.users': error('typecheck', 'The declaration of the table of users, or of `on_sign_up`, is not valid.'),
   'lint.component_react_hook': warning('lint', 'A component or an island that is a function calls a React hook.'),
   'lint.db_unsafe_query': error('lint', 'The program contains raw SQL.'),
   'lint.index_unknown_column': error('lint', 'An index names a column that its table does not have.'),
@@ -49,6 +61,7 @@ export const diagnosticCodes = {
   'lint.theme_contrast': warning('lint', 'A text colour has too little contrast to its background.'),
   'parse.deprecated_get': error('parse', '`@get` is used to declare a route.'),
   'parse.unknown_decorator': error('parse', 'A decorator of that name does not exist.'),
+  'rate_limit.needs_auth': error('typecheck', 'A limit counts calls by user, but the function has no `@auth`.'),
   'typecheck.activity.no_return_type': warning('typecheck', 'An activity does not declare its result type.'),
   'typecheck.activity.result_type': error('typecheck', 'An activity does not return a `Result`.'),
   'typecheck.actor.spawn_target': error('typecheck', 'A spawned name is not an actor.'),
@@ -130,6 +143,10 @@ export const diagnosticCodes = {
   'typecheck.with.option_type': warning('typecheck', 'An option after `with` has the wrong type.'),
   'typecheck.with.option_value': error('typecheck', 'An option after `with` has an unknown value.'),
   'typecheck.with.unknown_option': warning('typecheck', 'An option of that name does not exist.'),
+  'vox/auth/endpoint-missing-decorator': warning(
+    'typecheck',
+    'An endpoint has neither `@auth` nor `@public`, in a program that uses `@auth`.'
+  ),
   'vox/effect/missing-declaration': warning('typecheck', 'A function has an effect that it does not declare.'),
   'vox/effect/missing-fs-decl': warning('typecheck', 'A function uses files, but does not declare the effect.'),
   'vox/effect/missing-llm-decl': warning('typecheck', 'A function calls a model, but does not declare the effect.'),

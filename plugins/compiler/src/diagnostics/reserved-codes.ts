@@ -9,8 +9,6 @@ export const reservedCodes: Readonly<Record<string, string>> = {
   E202: 'In `url`, syntax errors are `E0001`.',
   'vox/ai/unknown-task-category': 'Task categories are part of the model selection, not of the language.',
   'vox/async/missing-arm': 'Views have no separate arms for loading values.',
-  'vox/auth/*': '`@auth` is not enforced yet: its error is `auth.not_enforced`.',
-  'vox/cors/*': '`@cors` is not enforced yet: its error is `auth.not_enforced`.',
   'vox/embed/*': '`@embed` is only for other tools.',
   'vox/fixture/stale-hole': 'The compiler does not fill holes, so a hole cannot become stale.',
   'vox/layer/*': '`@layer` is only for other tools.',
@@ -19,7 +17,6 @@ export const reservedCodes: Readonly<Record<string, string>> = {
   'vox/search/*': 'Each search specifies its columns.',
   'vox/tokens/*': 'Errors of colours are `lint.theme_contrast`, errors of values `web.token_value`.',
   'vox/types/*': 'Type errors have the codes `typecheck.…`.',
-  'vox/webhook/*': '`@webhook` is not enforced yet: its error is `auth.not_enforced`.',
   'vox/workflow/side-effect-outside-workflow': 'Outside workflows, `side_effect { … }` is a plain block.',
   'vox/workflow/with-id-non-deterministic': 'A non-deterministic id is `vox/workflow/non-deterministic-call`.'
 }

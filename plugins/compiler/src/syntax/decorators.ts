@@ -15,7 +15,7 @@ const USES: Readonly<Record<DecoratorUse, string>> = {
   role: 'query mutation server endpoint mcp.tool tool mcp.resource resource test forall fuzz loading',
   mark:
     'pure deprecated require ensure invariant scheduled native reactive cancellable uses remote inference ai llm prompt ' +
-    'subagent search hole auth cors rate_limit webhook pii unique embed offline_capable collaborative layer training_step ' +
+    'subagent search hole auth role public cors rate_limit webhook pii unique embed offline_capable collaborative layer training_step ' +
     'distributed_train rule',
   retired: 'get context hook provider page'
 }

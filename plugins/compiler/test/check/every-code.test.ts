@@ -3,7 +3,7 @@ import type { DiagnosticCode } from '#diagnostics'
 import { checkFile, SourceFile } from '#root'
 
 /** Codes that only a build for browsers reports. */
-type WebCode = Extract<DiagnosticCode, `web${string}`>
+type WebCode = Extract<DiagnosticCode, `web${string}` | 'auth.not_enforced'>
 
 type Raised = readonly [source: string, at: string]
 
@@ -21,7 +21,9 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   E_SM_UNKNOWN_STATE: ['state_machine M { state A on go from A -> C }', 'C'],
   W092: ['@deprecated fn f() { }', '@deprecated'],
   W093: ['component C() { view: <p className="a"/> }', 'className'],
-  'auth.not_enforced': ['@auth @query fn f() to int { 1 }', '@auth'],
+  'auth.argument': ['@auth(provider: basic) @query fn f() to int { 1 }', 'basic'],
+  'auth.target': ['@auth fn f() to int { 1 }', '@auth'],
+  'auth.unguarded': ['@query fn f() to str { request.user.id }', 'request.user'],
   'lint.component_react_hook': ['@component fn C() to Element { use_state(1)\n <p/> }', 'use_state(1)'],
   'lint.db_unsafe_query': [`${TASK}fn f() { db.Task.query("WHERE 1") }`, 'db.Task.query("WHERE 1")'],
   'lint.index_unknown_column': [`${TASK}@index Task.i on (owner)`, 'owner'],
@@ -42,6 +44,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'lint.theme_contrast': ['@theme { background: "#ffffff" text: "#aaaaaa" }', '"#aaaaaa"'],
   'parse.deprecated_get': ['@get("/a") fn f() { }', '@get'],
   'parse.unknown_decorator': ['@qeury fn f() { }', '@qeury'],
+  'rate_limit.needs_auth': ['@rate_limit(by: user, per: "1m", max: 1) @query fn f() to int { 1 }', '@rate_limit'],
   'typecheck.activity.no_return_type': ['activity a() { }', 'a'],
   'typecheck.activity.result_type': ['activity a() to int { 1 }', 'int'],
   'typecheck.actor.spawn_target': ['fn g() { }\nfn f() { spawn(g) }', 'g'],
@@ -112,6 +115,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.with.option_value': [`${BLOG}workflow w() { a() with { meta: "urgent" } }`, '"urgent"'],
   'typecheck.with.unknown_option': [`${BLOG}workflow w() { a() with { retry: 1 } }`, 'retry'],
   'unique.use': ['type T { @unique a: str }', '@unique'],
+  'vox/auth/endpoint-missing-decorator': ['@auth @query fn f() to int { 1 }\n@query fn g() to int { 1 }', 'g'],
   'vox/effect/missing-declaration': [`${TASK}fn f() uses net { db.Task.all() }`, 'db.Task'],
   'vox/effect/missing-fs-decl': ['fn f() uses net { std.fs.read("a") }', 'std.fs.read'],
   'vox/effect/missing-llm-decl': ['@ai fn g() to str\nfn f() uses net { g() }', 'g'],

@@ -16,6 +16,9 @@ import type { LocalName } from './scopes.ts'
 /** Decorators whose arguments may use the parameters of the function. */
 const CONDITIONS: ReadonlySet<string> = new Set(['require', 'ensure', 'invariant'])
 
+/** Roles of functions that are called from outside, in which `request` is the request. */
+const EXPOSED: ReadonlySet<string> = new Set(['query', 'mutation', 'server', 'mcp.tool', 'mcp.resource'])
+
 /** Walks all bodies of a module once, with the names in scope, and calls the rules for each node. */
 export function walkBodies(module: Module, rules: readonly BodyRule[]): ModuleNames {
   const names = moduleNames(module)
@@ -74,7 +77,8 @@ class BodyWalker extends ExpressionWalker {
     }
   }
 
-  #function({ decorators, params, body }: FunctionDeclaration): void {
+  #function({ role, decorators, params, body }: FunctionDeclaration): void {
+    if (EXPOSED.has(role) && !this.names.has('request')) this.bind(implicit('request'))
     this.params(params)
     this.#conditions(decorators)
     if (body !== null) this.expression(body)

@@ -35,10 +35,12 @@ subagent | @subagent fn name() to T | A function that a dedicated agent implemen
 search | @search fn name() to T | A function that returns the results of a search.
 hole | @hole fn name() to T | A function without a body yet.
 uses | @uses(net) fn … | The effects that a function may have.
-auth | @auth(…) fn … | Restricts the callers of a function. Reported as an error, since it is not enforced yet.
-cors | @cors(…) fn … | Restricts the origins that may call a function. Reported as an error, since it is not enforced yet.
-rate_limit | @rate_limit(…) fn … | Limits the rate of calls. Reported as an error, since it is not enforced yet.
-webhook | @webhook(…) fn … | A function that another service calls. Reported as an error, since it is not enforced yet.
+auth | @auth(provider: p, "scope") fn … | Only callers with a proven identity may call, from any provider or the named one. | auth(provider: \${1:session})
+role | @role("admin") fn … | Only callers with one of the roles may call. | role("\${1:admin}")
+public | @public fn … | Everyone may call, in a program whose other endpoints have \`@auth\`. | public
+rate_limit | @rate_limit(by: ip, per: "1m", max: 100) fn … | Limits the calls of one address, user, API key, or of all callers together. | rate_limit(by: \${1:ip}, per: "\${2:1m}", max: \${3:100})
+cors | @cors(origins: ["https://example.org"]) fn … | Lets pages of these origins call from a browser. | cors(origins: ["\${1:https://example.org}"])
+webhook | @webhook(provider: github, secret: "NAME") http post … | Only requests with a valid signature of the body pass. | webhook(provider: \${1:github}, secret: "\${2:GITHUB_WEBHOOK_SECRET}")
 unique | @unique column: T | Each row of the table has another value in that column; rows without a value may repeat.
 pii | @pii field: T | A field with personal data.
 embed | @embed(…) field: T | A field with an embedding, for search by meaning.
