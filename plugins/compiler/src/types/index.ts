@@ -1,0 +1,3 @@
+export * from './builtin-types.ts'
+export * from './exhaustive.ts'
+export * from './type.ts'
