@@ -14,18 +14,35 @@ export interface NativeSignature {
   readonly isVariadic: boolean
   readonly result: Type
   readonly effects: readonly Effect[]
+  /** The values that a type parameter accepts, for parameters that do not accept all. */
+  readonly bounds: ReadonlyMap<RigidType, Bound>
   /** One or two sentences for the editor. */
   readonly text: string
   /** The signature in the language's own syntax, for the editor. */
   readonly source: string
 }
 
-/** A value that every program has: `None`, `Unit`, `null`, `std.math.pi`. */
+/**
+ * - `ordered`: values that `<` compares: `sort`.
+ * - `sized`: values that have a length: `len`.
+ * - `duration`: an int of milliseconds, or a str such as `2s`: `sleep`.
+ */
+export type Bound = 'ordered' | 'sized' | 'duration'
+
+/** Names of the builtin types that a bound accepts, besides `any`. `sized` also accepts records and tuples. */
+export const BOUND_TYPES: Readonly<Record<Bound, ReadonlySet<string>>> = {
+  ordered: new Set(['int', 'float', 'dec', 'str', 'char', 'Id']),
+  sized: new Set(['str', 'char', 'List', 'Set', 'Map', 'Json', 'JsonBody']),
+  duration: new Set(['int', 'str'])
+}
+
+/** A value that every program has: `None`, `Unit`, `null`. */
 export interface NativeValue {
   readonly path: string
   readonly generics: readonly RigidType[]
   readonly type: Type
   readonly text: string
+  readonly source: string
 }
 
 export type NativeMember = NativeSignature | NativeValue
