@@ -1,4 +1,6 @@
 import type { HirBlock, Program, ProgramCondition, ProgramIndex, ProgramTest } from '@svc/contracts'
+import { readRowRules } from './check/users/row-rules.ts'
+import { readUsers } from './check/users/users.ts'
 import type { CheckedFile } from './compile.ts'
 import { ByteOffsets } from './hir/byte-offsets.ts'
 import { requestFacts } from './hir/facts.ts'
@@ -33,7 +35,9 @@ export function programOf({ parsed: { module }, file: { path, text }, records }:
     }),
     defaults: module.items.flatMap(item => defaultsOf(item, bodies)),
     guards,
-    facts: requestFacts(lowered, guards)
+    facts: requestFacts(lowered, guards),
+    rules: module.items.flatMap(item => (item.kind === 'Table' ? (readRowRules(item, module).rules ?? []) : [])),
+    users: readUsers(module).users
   }
 }
 

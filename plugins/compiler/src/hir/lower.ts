@@ -12,6 +12,7 @@ import type {
   Workflow
 } from '../syntax/ast.ts'
 import { WITHOUT_BODY } from '../syntax/decorators.ts'
+import { onSignUpOf } from '../syntax/on-sign-up.ts'
 import { roleTexts } from '../syntax/role-texts.ts'
 import { tablesOf } from '../types/db/db-tables.ts'
 import { ByteOffsets } from './byte-offsets.ts'
@@ -179,7 +180,9 @@ class ModuleLowering {
         arrays.query_fns.push(this.#endpoint(fn, '/api/query/'))
         return
       case 'mutation':
-        arrays.mutation_fns.push(this.#endpoint(fn, '/api/mutation/'))
+        // A sign-up calls it in its transaction; it is no endpoint.
+        if (fn === onSignUpOf(this.#module)) arrays.functions.push(this.#plain(fn))
+        else arrays.mutation_fns.push(this.#endpoint(fn, '/api/mutation/'))
         return
       case 'server':
         arrays.server_fns.push(this.#endpoint(fn, '/api/'))

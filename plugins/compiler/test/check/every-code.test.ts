@@ -24,6 +24,12 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'auth.argument': ['@auth(provider: basic) @query fn f() to int { 1 }', 'basic'],
   'auth.target': ['@auth fn f() to int { 1 }', '@auth'],
   'auth.unguarded': ['@query fn f() to str { request.user.id }', 'request.user'],
+  'auth.rule': ['@table @rule(read: owner is user.id) type Note { body: str }', 'owner'],
+  'auth.rule_bypass': [
+    '@table @rule(read: true) type Note { body: str }\n@mutation fn f() to int { db.query("SELECT * FROM note").len() }',
+    'db.query("SELECT * FROM note")'
+  ],
+  'auth.users': ['@table @auth(identity: mail) type User { email: str }', 'mail'],
   'lint.component_react_hook': ['@component fn C() to Element { use_state(1)\n <p/> }', 'use_state(1)'],
   'lint.db_unsafe_query': [`${TASK}fn f() { db.Task.query("WHERE 1") }`, 'db.Task.query("WHERE 1")'],
   'lint.index_unknown_column': [`${TASK}@index Task.i on (owner)`, 'owner'],
