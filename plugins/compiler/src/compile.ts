@@ -5,7 +5,7 @@ import { format } from './format/format.ts'
 import type { RecordTypes } from './hir/lower-expressions.ts'
 import type { SourceFile } from './source-file.ts'
 import { type ParseResult, parse } from './syntax/parse.ts'
-import type { ParserOptions } from './syntax/parser/module-parser.ts'
+import type { ParserOptions } from './syntax/parser/parser.ts'
 import { sameSyntax } from './syntax/same-syntax.ts'
 
 export type CompileOptions = ParserOptions & CheckOptions

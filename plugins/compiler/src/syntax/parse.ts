@@ -1,7 +1,8 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
 import type { Module } from './ast.ts'
 import { lex } from './lexer.ts'
-import { ModuleParser, type ParserOptions } from './parser/module-parser.ts'
+import { parseModule } from './parser/module.ts'
+import { Parser, type ParserOptions } from './parser/parser.ts'
 import type { TokenList } from './token-list.ts'
 import { type AnyNode, walk } from './walk.ts'
 
@@ -18,8 +19,8 @@ export interface ParseResult {
 export function parse(source: string, options: Partial<ParserOptions> = {}): ParseResult {
   const { tokens, diagnostics } = lex(source)
   const { script = false, allowComponentFunctions = false } = options
-  const parser = new ModuleParser(tokens, { script, allowComponentFunctions })
-  const module = parser.module()
+  const parser = new Parser(tokens, { script, allowComponentFunctions })
+  const module = parseModule(parser)
   if (parser.diagnostics.length > 0) walk(module, straighten)
   return { module, diagnostics: sortDiagnostics([...diagnostics, ...parser.diagnostics]), tokens }
 }
