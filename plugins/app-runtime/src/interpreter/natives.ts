@@ -6,6 +6,7 @@ import { durationOf } from './duration.ts'
 import { fail } from './failure.ts'
 import { CAPABILITIES } from './host.ts'
 import { elementCount } from './methods/call-method.ts'
+import { sortedBy } from './methods/sorted.ts'
 import { functionArg, intArg, listArg, type Native, native, textArg, unrepeatable } from './native.ts'
 import { intOf } from './operators.ts'
 import { BROWSER } from './std/browser.ts'
@@ -120,9 +121,7 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   ...logging('error'),
   'std.list.sort': native(1, 1, (args, machine) => {
     const list = listArg(args, 0)
-    machine.allocate(8 * list.length)
-    machine.charge(list.length)
-    return sorted(list)
+    return sortedBy(list, list, machine, -1)
   }),
   'std.list.reduce': native(3, 3, args => {
     const fn = functionArg(args, 2)
@@ -161,14 +160,6 @@ function logging(level: 'debug' | 'info' | 'warn' | 'error'): Record<string, Nat
 
 function digest(algorithm: string, text: string): string {
   return createHash(algorithm).update(text).digest('hex')
-}
-
-/** Sorts a list of ints, floats or strs in ascending order. Throws `RUN_TYPE` for other values. */
-function sorted(list: readonly Value[]): Value {
-  if (list.every(isInt)) return list.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
-  if (list.every(each => typeof each === 'string')) return list.toSorted()
-  if (list.every(each => each instanceof Float)) return list.toSorted((a, b) => (a as Float).value - (b as Float).value)
-  return fail('RUN_TYPE', 'only a list of ints, of floats or of strs can be sorted')
 }
 
 function toInt(value: Value): Value {

@@ -1,10 +1,11 @@
 import { display } from '../display.ts'
 import { isEqual } from '../equality.ts'
 import type { Machine } from '../machine.ts'
-import { functionArg, intArg, textArg } from '../native.ts'
+import { functionArg, intArg, listArg, textArg } from '../native.ts'
 import { truth } from '../operators.ts'
-import { error, NONE, ok, some, type Value } from '../value.ts'
+import { error, NONE, ok, some, Tuple, type Value } from '../value.ts'
 import { type Method, type Methods, method } from './method.ts'
+import { sortedBy } from './sorted.ts'
 
 type List = readonly Value[]
 
@@ -41,15 +42,40 @@ export const LIST_METHODS: Methods<List> = {
   filter: overEach((list, call, at) => list.filter(each => truth(call(each), at))),
   find: overEach((list, call, at) => optional(list.find(each => truth(call(each), at)))),
   any: overEach((list, call, at) => list.some(each => truth(call(each), at))),
-  all: overEach((list, call, at) => list.every(each => truth(call(each), at)))
+  all: overEach((list, call, at) => list.every(each => truth(call(each), at))),
+  flat_map: overEach((list, call, _at, machine) => {
+    const all: Value[] = []
+    for (const each of list) {
+      const items = listArg([call(each)], 0)
+      copied(machine, items)
+      for (const item of items) all.push(item)
+    }
+    return all
+  }),
+  fold: method(2, 2, (list, args, machine, at) => {
+    const { call } = functionArg(args, 1)
+    machine.charge(list.length)
+    return list.reduce((total, each) => call([total, each], at), args[0] as Value)
+  }),
+  zip: method(1, 1, (list, args, machine) => {
+    const other = listArg(args, 0)
+    const length = Math.min(list.length, other.length)
+    machine.allocate(16 + 48 * length)
+    machine.charge(length >> 4)
+    return Array.from({ length }, (_, index) => new Tuple([list[index] as Value, other[index] as Value]))
+  }),
+  sort: method(0, 0, (list, _, machine, at) => sortedBy(list, list, machine, at)),
+  sort_by: overEach((list, call, at, machine) => sortedBy(list, list.map(call), machine, at))
 }
 
-function overEach(run: (list: List, call: (value: Value) => Value, at: number) => Value): Method<List> {
+function overEach(
+  run: (list: List, call: (value: Value) => Value, at: number, machine: Machine) => Value
+): Method<List> {
   return method(1, 1, (list, args, machine, at) => {
     const { call } = functionArg(args, 0)
     machine.allocate(16 + 8 * list.length)
     machine.charge(list.length)
-    return run(list, value => call([value], at), at)
+    return run(list, value => call([value], at), at, machine)
   })
 }
 

@@ -15,7 +15,7 @@ import { namespaceResult } from './namespace-results.ts'
 import { ANY, show, type ValueType } from './type.ts'
 
 /** List methods that call a function with each element. */
-const CALLBACK_METHODS: ReadonlySet<string> = new Set(['map', 'filter', 'any', 'all', 'find'])
+const CALLBACK_METHODS: ReadonlySet<string> = new Set(['map', 'flat_map', 'filter', 'any', 'all', 'find', 'sort_by'])
 
 /** List methods that take an element as argument. */
 const ELEMENT_METHODS: ReadonlySet<string> = new Set(['push', 'append', 'contains'])

@@ -44,12 +44,13 @@ const METHODS: Readonly<Record<string, ReadonlyMap<string, Result>>> = {
   List: table([
     ['len length', NUMBER],
     ['is_empty contains any all', TRUTH],
-    ['push append reverse filter slice', itself],
+    ['push append reverse filter slice sort sort_by', itself],
     ['pop', always(ANY)],
     ['get first last find', optionalItem],
     ['at', self => generic('Result', self[0] ?? ANY, ANY)],
     ['join to_string', TEXT],
-    ['map', always(generic('List', ANY))]
+    ['map flat_map zip', always(generic('List', ANY))],
+    ['fold', always(ANY)]
   ]),
   Option: table([
     ['is_some is_none', TRUTH],

@@ -102,10 +102,16 @@ export abstract class CallTranslator extends MatchTranslator {
     const type = this.typeOf(object)
     const name = property.text
     const item = isGeneric(type, 'List') ? [itemOf(type)] : isGeneric(type, 'Option') ? [itemOf(type)] : []
-    const args = this.#argumentCodes(node.args, [], item)
+    const argumentType = (index: number): ValueType => {
+      const value = node.args[index]?.value
+      return value === undefined ? ANY : this.typeOf(value)
+    }
+    const args = this.#argumentCodes(node.args, [], name === 'fold' ? [argumentType(0), ...item] : item)
     const made = translateMethod(name, objectPath, type, args, {
       helper: each => this.helper(each),
-      named: value => this.named(value, 'value')
+      named: value => this.named(value, 'value'),
+      argumentType,
+      print: each => this.file.valueType(each)
     })
     const isAsync = node.args.some(({ value }) => value.kind === 'Lambda' && this.hasToWait(value.body))
     if (!isAsync || !this.frame.mayAwait) return made

@@ -8,6 +8,10 @@ export interface MethodUses {
   helper(name: string): string
   /** Returns a name for the value, so that it can be used more than once. */
   named(value: TypeScriptCode): string
+  /** Returns the type of an argument. */
+  argumentType(index: number): ValueType
+  /** Prints a type as TypeScript; null if it is unknown. */
+  print(type: ValueType): string | null
 }
 
 type Translation = (
@@ -94,11 +98,29 @@ const LIST: Readonly<Record<string, Translation>> = {
   reverse: object => code(['[...', object.doc, '].reverse()']),
   map: own('map'),
   filter: own('filter'),
+  flat_map: own('flatMap'),
   find: (object, args) => orElse(method(object, 'find', first(args).doc).doc, 'null'),
   any: own('some'),
   all: own('every'),
-  slice: own('slice'),
+  fold: (object, args, { helper, argumentType, print }) => {
+    // An empty list as the first value has no type that TypeScript could infer.
+    const type = print(argumentType(0))
+    const annotated: Doc = type === null ? first(args).doc : [operand(first(args), Level.relation), ` as ${type}`]
+    return call(helper('fold'), object.doc, annotated, ...args.slice(1).map(each => each.doc))
+  },
+  zip: helped('zip'),
+  sort: (object, _args, uses, type) => sorted(object, 'each => each', itemOf(type), uses),
+  sort_by: (object, args, uses) => {
+    const key = uses.argumentType(0)
+    return sorted(object, first(args).doc, key.kind === 'function' ? key.result : key, uses)
+  },
+  slice: helped('items_between'),
   to_string: helped('text')
+}
+
+function sorted(object: TypeScriptCode, key: Doc, type: ValueType, { helper }: MethodUses): TypeScriptCode {
+  const args: Doc[] = [object.doc, key]
+  return call(helper('sorted_by'), ...(isPlain(type, 'dec') ? [...args, helper('compare_decimals')] : args))
 }
 
 const NUMBER: Readonly<Record<string, Translation>> = {

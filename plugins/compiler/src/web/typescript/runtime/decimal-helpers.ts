@@ -12,8 +12,10 @@ function scaled(a: string, b: string): readonly [bigint, bigint, number] {
   }
   return [digits(a), digits(b), places]
 }
-
-function decimal(digits: bigint, places: number): string {
+`
+  },
+  decimal: {
+    source: `function decimal(digits: bigint, places: number): string {
   const sign = digits < 0n ? '-' : ''
   const all = String(digits < 0n ? -digits : digits).padStart(places + 1, '0')
   return places === 0 ? sign + all : \`\${sign}\${all.slice(0, -places)}.\${all.slice(-places)}\`
@@ -26,7 +28,7 @@ function decimal(digits: bigint, places: number): string {
   return decimal(first + second, places)
 }
 `,
-    needs: ['scaled']
+    needs: ['scaled', 'decimal']
   },
   decimal_difference: {
     source: `export function decimal_difference(a: string, b: string): string {
@@ -34,7 +36,7 @@ function decimal(digits: bigint, places: number): string {
   return decimal(first - second, places)
 }
 `,
-    needs: ['scaled']
+    needs: ['scaled', 'decimal']
   },
   decimal_product: {
     source: `export function decimal_product(a: string, b: string): string {
@@ -43,7 +45,7 @@ function decimal(digits: bigint, places: number): string {
   return decimal(first * second, (places[0] ?? 0) + (places[1] ?? 0))
 }
 `,
-    needs: ['scaled']
+    needs: ['decimal']
   },
   compare_decimals: {
     source: `/** Returns a negative number if \`a\` is smaller than \`b\`, and a positive one if it is greater. */

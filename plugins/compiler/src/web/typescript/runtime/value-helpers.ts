@@ -91,10 +91,54 @@ export function with_item<T>(items: readonly T[], index: number, item: T): T[] {
   },
   slice_of: {
     source: `/** Returns the characters of a string from \`start\` up to, but not including, \`end\`. */
-export function slice_of(value: string, start: number, end: number): string {
+export function slice_of(value: string, start: number, end = value.length): string {
   return [...value].slice(Math.max(start, 0), Math.max(end, 0)).join('')
 }
 `
+  },
+  items_between: {
+    source: `/** Returns the items of a list from \`start\` up to, but not including, \`end\`. */
+export function items_between<T>(items: readonly T[], start: number, end: number): T[] {
+  return items.slice(Math.max(start, 0), Math.max(end, 0))
+}
+`
+  },
+  fold: {
+    source: `/** Combines the items of a list into one value. */
+export function fold<T, U>(items: readonly T[], start: U, combine: (total: U, item: T) => U): U {
+  return items.reduce((total, item) => combine(total, item), start)
+}
+`
+  },
+  zip: {
+    source: `/** Returns pairs of the items of two lists. */
+export function zip<T, U>(items: readonly T[], others: readonly U[]): (readonly [T, U])[] {
+  return items.slice(0, others.length).map((item, index) => [item, others[index] as U] as const)
+}
+`
+  },
+  ordered: {
+    source: `/** Compares two numbers or two strings. */
+export function ordered(a: unknown, b: unknown): number {
+  const [first, second] = [a as number, b as number]
+  return first < second ? -1 : first > second ? 1 : 0
+}
+`
+  },
+  sorted_by: {
+    source: `/** Returns the items of a list in the ascending order of their keys; equal keys keep their order. */
+export function sorted_by<T, K>(
+  items: readonly T[],
+  key: (item: T) => K,
+  compare: (a: K, b: K) => number = ordered
+): T[] {
+  return items
+    .map(item => ({ item, key: key(item) }))
+    .sort((a, b) => compare(a.key, b.key))
+    .map(({ item }) => item)
+}
+`,
+    needs: ['ordered']
   },
   place_of: {
     source: `/** Returns the position of a substring, in characters; null if the string does not contain it. */
