@@ -16,3 +16,8 @@ export function errorFacts(error: unknown): { error: string; code: string; detai
     ...defined({ hint })
   }
 }
+
+/** Returns the HTTP status of an error. */
+export function errorStatus(error: unknown): number {
+  return isSvcError(error) ? error.status : 503
+}

@@ -3,7 +3,8 @@ import type { Logger } from '@svc/plugin-sdk'
 import { ChangeFeed } from './change-feed.ts'
 import { LiveSockets } from './live-sockets.ts'
 import { LiveTopics } from './live-topics.ts'
-import { QueryStreams, type RunQuery } from './query-streams.ts'
+import { QueryStreams } from './query-streams.ts'
+import { QueryWatches, type RunQuery } from './query-watches.ts'
 import { TopicStreams } from './topic-streams.ts'
 
 /** Heartbeat interval in milliseconds. */
@@ -40,10 +41,11 @@ export function openLive({ store, program, ask, log }: LiveOptions): LiveService
   if (topics.isEmpty) return null
   const feed = new ChangeFeed(store, error => log.warn('table changes cannot be read', { error }))
   const streams = new TopicStreams(topics, feed)
-  const queries = new QueryStreams(topics, feed, ask)
-  const sockets = new LiveSockets(topics, feed)
+  const watches = new QueryWatches(topics, feed, ask)
+  const queries = new QueryStreams(watches)
+  const sockets = new LiveSockets(topics, feed, watches)
   const heart = setInterval(() => {
-    for (const each of [streams, queries, sockets]) each.beat()
+    for (const each of [streams, watches, sockets]) each.beat()
   }, BEAT_MS).unref()
   return {
     routes: [

@@ -1,45 +1,12 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { WebSocket } from 'ws'
 import { openLiveWorld } from './live-world.ts'
-
-type Message = Readonly<Record<string, unknown>>
-
-class Client {
-  readonly socket: WebSocket
-  readonly #messages: Message[] = []
-  #wake: (() => void) | null = null
-
-  constructor(url: string) {
-    this.socket = new WebSocket(url.replace('http:', 'ws:'))
-    this.socket.on('message', data => {
-      this.#messages.push(JSON.parse(String(data)) as Message)
-      this.#wake?.()
-    })
-  }
-
-  send(message: unknown): void {
-    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
-  }
-
-  async next(): Promise<Message> {
-    while (this.#messages.length === 0) {
-      await new Promise<void>(resolve => {
-        this.#wake = resolve
-      })
-    }
-    return this.#messages.shift() as Message
-  }
-}
+import { connect as connectTo, type SocketClient } from './socket-client.ts'
 
 async function openWorldWith(t: Test) {
   const opened = await openLiveWorld()
   t.teardown(() => opened.world.close())
-  const connect = async (): Promise<Client> => {
-    const client = new Client(opened.world.url('/api/live'))
-    await once(client.socket, 'open')
-    return client
-  }
+  const connect = (): Promise<SocketClient> => connectTo(opened.world.url('/api/live'))
   return { ...opened, connect }
 }
 

@@ -1,0 +1,213 @@
+import type { RawData, WebSocket } from 'ws'
+import { runErrors } from '../errors.ts'
+import type { ChangeFeed, Listener } from './change-feed.ts'
+import type { Change } from './change-log.ts'
+import { READ_TIMEOUT_MS } from './event-stream.ts'
+import { errorFacts, errorStatus } from './live-errors.ts'
+import type { LiveTopics } from './live-topics.ts'
+import type { QueryWatches } from './query-watches.ts'
+import { slowClient } from './slow-client.ts'
+import { answerMessage, type ClientMessage, readMessage, type WatchId } from './socket-messages.ts'
+import type { QueryAnswer, ResultSink } from './watched-query.ts'
+
+/** Maximum bytes in flight to a client. */
+const MAX_IN_FLIGHT_BYTES = 65_536
+/** Maximum topics and watched queries of one client, each. */
+const MAX_STREAMS = 100
+/** Time limit for a client's close frame, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 5_000
+/** Close codes of https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry: restart, and try later. */
+export const SERVICE_RESTART = 1012
+const TRY_LATER = 1013
+
+/** One websocket with its topics and watched queries. */
+export class LiveClient {
+  readonly #socket: WebSocket
+  readonly #topics: LiveTopics
+  readonly #feed: ChangeFeed
+  readonly #watches: QueryWatches
+  readonly #listeners = new Map<string, Listener>()
+  /** Functions that end the watched queries, by id. */
+  readonly #watching = new Map<WatchId, () => void>()
+  #hasAnswered = true
+  #isClosed = false
+
+  constructor(socket: WebSocket, topics: LiveTopics, feed: ChangeFeed, watches: QueryWatches, onClose: () => void) {
+    this.#socket = socket
+    this.#topics = topics
+    this.#feed = feed
+    this.#watches = watches
+    socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
+    socket.on('pong', () => {
+      this.#hasAnswered = true
+    })
+    // Handled by the 'close' event, which follows each error.
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      this.#isClosed = true
+      for (const listener of this.#listeners.values()) feed.forget(listener)
+      this.#listeners.clear()
+      for (const end of this.#watching.values()) end()
+      this.#watching.clear()
+      onClose()
+    })
+  }
+
+  /** Pings the client, or disconnects it if it did not respond to the last ping. */
+  beat(): void {
+    if (!this.#hasAnswered) {
+      this.#socket.terminate()
+      return
+    }
+    this.#hasAnswered = false
+    this.#socket.ping()
+    const { position } = this.#feed
+    const listeners = [...this.#listeners.values()]
+    if (position === null || listeners.length === 0) return
+    if (listeners.every(listener => this.#feed.isCurrent(listener))) this.#send({ after_id: position })
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason)
+    setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS).unref()
+  }
+
+  #onMessage(data: RawData, isBinary: boolean): void {
+    try {
+      this.#handle(readMessage(isBinary ? '' : String(data)))
+    } catch (error) {
+      this.#send(errorFacts(error))
+    }
+  }
+
+  #handle(message: ClientMessage): void {
+    switch (message.kind) {
+      case 'subscribe':
+        void this.#subscribe(message.topic, message.after)
+        return
+      case 'unsubscribe':
+        this.#unsubscribe(message.topic)
+        return
+      case 'watch':
+        void this.#watch(message.id, message.name, message.query)
+        return
+      case 'unwatch':
+        this.#unwatch(message.id)
+        this.#send({ unwatched: message.id })
+    }
+  }
+
+  #unwatch(id: WatchId): void {
+    this.#watching.get(id)?.()
+    this.#watching.delete(id)
+  }
+
+  /** Sends the result of a query, and again after each change. An error of the first run ends the watch. */
+  async #watch(id: WatchId, name: string, query: string): Promise<void> {
+    this.#unwatch(id)
+    // The client may have ended the watch, or begun another one with this id, before the first result.
+    let isEnded = false
+    const end = (): void => {
+      isEnded = true
+    }
+    try {
+      if (this.#watching.size >= MAX_STREAMS)
+        throw runErrors.create('RUN_ARGUMENTS', `a connection can watch at most ${MAX_STREAMS} queries`)
+      this.#watching.set(id, end)
+      const watched = this.#watches.of(name, query)
+      const first = await watched.first()
+      if (isEnded || this.#isClosed || first.status !== 200) {
+        watched.leave()
+        if (isEnded || this.#isClosed) return
+        this.#watching.delete(id)
+        this.#socket.send(answerMessage(id, first), { binary: false })
+        return
+      }
+      this.#watching.set(id, watched.add(this.#sink(id)))
+    } catch (error) {
+      if (isEnded) return
+      if (this.#watching.get(id) === end) this.#watching.delete(id)
+      this.#send({ watch: id, status: errorStatus(error), ...errorFacts(error) })
+    }
+  }
+
+  #sink(id: WatchId): ResultSink {
+    return {
+      send: (answer: QueryAnswer) => this.#sendSlowly(answerMessage(id, answer)),
+      // The socket is closed with the feed.
+      end: () => this.#watching.delete(id)
+    }
+  }
+
+  #unsubscribe(topic: string): void {
+    const listener = this.#listeners.get(topic)
+    if (listener !== undefined) this.#feed.forget(listener)
+    this.#listeners.delete(topic)
+    this.#send({ unsubscribed: topic })
+  }
+
+  async #subscribe(topic: string, requested: number | null): Promise<void> {
+    const known = this.#listeners.get(topic)
+    if (known !== undefined) this.#feed.forget(known)
+    let listener: Listener | null = null
+    try {
+      const tables = this.#topics.tablesOf(topic)
+      if (this.#listeners.size >= MAX_STREAMS)
+        throw runErrors.create('RUN_ARGUMENTS', `a connection can subscribe to at most ${MAX_STREAMS} topics`)
+      listener = this.#listener(topic, tables)
+      this.#listeners.set(topic, listener)
+      if (requested !== null) await this.#feed.assertReachable(requested)
+      const after = requested ?? (await this.#feed.newest())
+      // The subscription may have been cancelled or replaced.
+      if (this.#listeners.get(topic) !== listener) return
+      this.#send({ subscribed: topic, after_id: after })
+      await this.#feed.listen(listener, after)
+    } catch (error) {
+      if (listener !== null && this.#listeners.get(topic) === listener) this.#listeners.delete(topic)
+      this.#send({ ...errorFacts(error), topic })
+    }
+  }
+
+  #listener(topic: string, tables: ReadonlySet<string>): Listener {
+    return {
+      tables,
+      receive: changes => this.#take(topic, changes),
+      end: reason => {
+        this.#listeners.delete(topic)
+        if (reason !== null) this.#send({ ...errorFacts(reason), topic })
+      }
+    }
+  }
+
+  #take(topic: string, changes: readonly Change[]): Promise<void> | void {
+    if (this.#isClosed || changes.length === 0) return
+    const texts = changes.map(change => Buffer.from(JSON.stringify(this.#topics.announce(topic, change))))
+    const last = texts.pop() as Buffer
+    for (const text of texts) this.#socket.send(text, { binary: false })
+    return this.#sendSlowly(last)
+  }
+
+  /** Sends a message. Returns a promise while the client reads slowly, and disconnects it after a time limit. */
+  #sendSlowly(message: Buffer): Promise<void> | void {
+    const socket = this.#socket
+    if (socket.readyState !== socket.OPEN) return
+    if (socket.bufferedAmount < MAX_IN_FLIGHT_BYTES) {
+      socket.send(message, { binary: false })
+      return
+    }
+    return new Promise(resolve => {
+      const timer = setTimeout(() => {
+        this.close(TRY_LATER, slowClient().message)
+        resolve()
+      }, READ_TIMEOUT_MS)
+      socket.send(message, { binary: false }, () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  #send(message: object): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(message))
+  }
+}
