@@ -41,6 +41,8 @@ export interface NativeValue {
   readonly path: string
   readonly generics: readonly RigidType[]
   readonly type: Type
+  /** True for a field that a literal may omit. */
+  readonly isOptional: boolean
   readonly text: string
   readonly source: string
 }

@@ -7,18 +7,18 @@ export const NATIVE_NAMESPACES: Readonly<Record<string, string>> = {
     hash_secure(text: str) to str // The same as \`std.crypto.hash_secure\`.`,
   'std.fs': `
     read(path: str) to Result[str] uses fs // Returns the content of a file.
-    write(path: str, text: str) to Result[Unit] uses fs // Writes a file.
+    write(path: str, text: str) to Result[Unit] uses fs_write // Writes a file.
     exists(path: str) to bool uses fs // True if the path exists.
     is_file(path: str) to bool uses fs // True if the path is a file.
     is_dir(path: str) to bool uses fs // True if the path is a folder.
-    mkdir(path: str) to Result[Unit] uses fs // Creates a folder and its parents.
+    mkdir(path: str) to Result[Unit] uses fs_write // Creates a folder and its parents.
     list_dir(path: str) to Result[List[str]] uses fs // Returns the names of the entries of a folder.
     list_dir_detailed(path: str) to Result[List[FileInfo]] uses fs // Returns the entries of a folder with their attributes.
     glob(pattern: str) to Result[List[str]] uses fs // Returns the paths that match a pattern such as \`src/**/*.vox\`.
     stat(path: str) to Result[FileInfo] uses fs // Returns the attributes of a file.
-    remove(path: str) to Result[Unit] uses fs // Removes a file.
-    remove_dir_all(path: str) to Result[Unit] uses fs // Removes a folder with everything in it.
-    copy(from: str, to: str) to Result[Unit] uses fs // Copies a file.
+    remove(path: str) to Result[Unit] uses fs_write // Removes a file.
+    remove_dir_all(path: str) to Result[Unit] uses fs_write // Removes a folder with everything in it.
+    copy(from: str, to: str) to Result[Unit] uses fs_write // Copies a file.
     canonicalize(path: str) to Result[str] uses fs // Returns a path with its links resolved.
     read_bytes(path: str) to Result[List[int]] uses fs // Returns the bytes of a file.`,
   'std.path': `
@@ -63,7 +63,7 @@ export const NATIVE_NAMESPACES: Readonly<Record<string, string>> = {
     render(value: any) to Result[str] // Returns a value as YAML.`,
   'std.io': `
     open(path: str) to Result[Json] uses fs // Reads a JSON, YAML, TOML or CSV file.
-    save(path: str, value: any) to Result[Unit] uses fs // Writes a JSON, YAML, TOML or CSV file.`,
+    save(path: str, value: any) to Result[Unit] uses fs_write // Writes a JSON, YAML, TOML or CSV file.`,
   'std.regex': `
     compile(pattern: str) to Result[Regex] // Compiles a regular expression.`,
   'std.http': `
@@ -141,7 +141,7 @@ export const NATIVE_NAMESPACES: Readonly<Record<string, string>> = {
     wait_for(page: str, target: str, milliseconds: int) to Result[Unit] uses net // Waits until the element is visible.
     text(page: str, target?: str) to Result[str] uses net // Returns the visible text of the target; without a target, of the whole page.
     html(page: str, target?: str) to Result[str] uses net // Returns the HTML of the target; without a target, of the whole page.
-    screenshot(page: str, path: str) to Result[str] uses net // Writes a PNG screenshot of the page and returns its path.
+    screenshot(page: str, path: str) to Result[str] uses net, fs_write // Writes a PNG screenshot of the page and returns its path.
     close(page: str) to Result[Unit] uses net // Closes a page.`,
   HTTP: `
     get_text(url: str) to Result[str] uses net // The same as \`std.http.get_text\`.
@@ -187,12 +187,15 @@ export const NATIVE_GLOBALS = `
   range(from: int, until?: int) to List[int] // Returns the ints from \`from\` up to, but not including, \`until\`; with one argument, the ints from 0 up to it.
   type_of(x: any) to str // Returns the name of the type of a value.
   sleep[T](duration: T) to Unit where T: duration // Waits for a duration: \`"500ms"\`, \`"2s"\`, or an int of milliseconds.
-  state_load(key: str) to any // Returns the value that an actor saved under a key.
-  state_save(key: str, value: any) to Unit // Saves a value of an actor under a key.
+  state_load(key: str) to any uses db_read // Returns the value that an actor saved under a key.
+  state_save(key: str, value: any) to Unit uses db_write // Saves a value of an actor under a key.
   workflow_wait[T](duration: T) to Unit where T: duration // Waits in a workflow, across restarts.
-  workflow_wait_signal(key: str) to any // Waits in a workflow for a signal.`
+  workflow_wait_signal(key: str) to any // Waits in a workflow for a signal.
+  as_user[T](caller: any, f: fn() to T) to T // Calls a function of a test as a user: the id, or an Identity.
+  as_anyone[T](f: fn() to T) to T // Calls a function of a test without an identity.
+  is_refused[T](f: fn() to T) to bool // True if a guard refuses the caller of a function, in a test.`
 
-/** Methods and fields of builtin types, by the type of the receiver. */
+/** Methods and fields of builtin types, by the type of the receiver. A literal may omit a field `name?: type`. */
 export const NATIVE_MEMBERS: Readonly<Record<string, string>> = {
   str: `
     len() to int // Returns the number of characters.
@@ -304,7 +307,17 @@ export const NATIVE_MEMBERS: Readonly<Record<string, string>> = {
     text() to str // Returns the body as text.
     header(name: str) to Option[str] // Returns a header.
     query(name: str) to Option[str] // Returns a parameter of the URL.
-    method() to str // Returns the method: \`GET\`, \`POST\`.`
+    cookie(name: str) to Option[str] // Returns a cookie.
+    method() to str // Returns the method: \`GET\`, \`POST\`.
+    ip() to str // Returns the address of the client.
+    id() to str // Returns the id of the request.
+    user: Identity // The caller, in functions with \`@auth\`.`,
+  Identity: `
+    id: str // The id of the user.
+    roles?: List[str] // The roles of the user.
+    scopes?: List[str] // What the token of the caller allows.
+    claims?: Json // Further claims of the token or the session.
+    provider?: str // What proved the identity: \`session\`, \`jwt\`, \`api_key\`, \`oauth\`.`
 }
 
 /** Methods that every value has. */

@@ -31,7 +31,7 @@ type Members = ReadonlyMap<string, NativeMember>
 
 /** A line of the table: `name[T](params) to type uses effects where T: bound // text`, or `name: type // text`. */
 const LINE =
-  /^(?<source>(?<name>\w+)(?<generics>\[[^\]]*\])?(?:(?<params>\(.*\)) to|:) (?<type>.+?)(?: uses (?<effects>[\w, ]+?))?(?: where (?<bounded>\w+): (?<bound>\w+))?) \/\/ (?<text>.+)$/
+  /^(?<source>(?<name>\w+)(?<generics>\[[^\]]*\])?(?:(?<params>\(.*\)) to|(?<omittable>\?)?:) (?<type>.+?)(?: uses (?<effects>[\w, ]+?))?(?: where (?<bounded>\w+): (?<bound>\w+))?) \/\/ (?<text>.+)$/
 
 interface Line {
   readonly source: string
@@ -39,6 +39,7 @@ interface Line {
   readonly generics?: string
   /** Parameters in parentheses; missing for a value. */
   readonly params?: string
+  readonly omittable?: string
   readonly type: string
   readonly effects?: string
   readonly bounded?: string
@@ -98,7 +99,7 @@ function readMembers(owner: string, text: string, receiver: string | null = null
 
 function readMember(
   path: string,
-  { source, params, effects, bounded, bound, text }: Line,
+  { source, params, omittable, effects, bounded, bound, text }: Line,
   declaration: FunctionDeclaration,
   receiver: TypeSyntax | null,
   own: ReadonlyMap<string, RigidType>
@@ -107,7 +108,7 @@ function readMember(
   for (const { text: name } of declaration.generics) scope.set(name, rigid(name))
   const generics = [...scope.values()]
   const type = readType(declaration.result, scope)
-  if (params === undefined) return { path, generics, type, text, source }
+  if (params === undefined) return { path, generics, type, isOptional: omittable !== undefined, text, source }
   const optional = new Set(Array.from(params.matchAll(/(\w+)\?:/g), ([, name]) => name))
   const bounds = new Map<RigidType, Bound>()
   const limited = scope.get(bounded ?? '')
@@ -218,7 +219,7 @@ function membersOf({ name, kind, generics }: TypeDef): Members | null {
 
 function fieldsOf(def: TypeDef): ReadonlyMap<string, FieldType> | null {
   const values = [...(membersOf(def) ?? [])].flatMap(([name, member]): [string, FieldType][] =>
-    isNativeFunction(member) ? [] : [[name, { name, type: member.type, isOptional: false, field: null }]]
+    isNativeFunction(member) ? [] : [[name, { name, type: member.type, isOptional: member.isOptional, field: null }]]
   )
   return values.length === 0 ? null : new Map(values)
 }
