@@ -1,7 +1,6 @@
-import type { DatabaseCapabilities, HirTable, Program, ProgramIndex } from '@svc/contracts'
+import { type DatabaseCapabilities, databaseUses, type HirTable, type Program, type ProgramIndex } from '@svc/contracts'
 import { canonicalDecimalSql } from '../database/predicate-sql.ts'
 import { type ColumnType, columnType } from './column-type.ts'
-import { databaseUses } from './database-uses.ts'
 import { defaultLiteral } from './default-literal.ts'
 import { liveTables } from './live-tables.ts'
 import { indexName, quoted, searchTableName, tableName, textLiteral, vectorIndexName } from './names.ts'

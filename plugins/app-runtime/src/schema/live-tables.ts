@@ -1,5 +1,4 @@
-import type { Program } from '@svc/contracts'
-import { databaseUses, usesThroughCalls } from './database-uses.ts'
+import { databaseUses, liveQueriesOf, type Program, tablesOfOperation } from '@svc/contracts'
 import { tableName } from './names.ts'
 
 /** Tables of a program whose changes clients can subscribe to. */
@@ -23,10 +22,8 @@ export function liveTables(program: Program): LiveTables {
     if (emits_change_log) add(tableName(table), tableName(table))
   }
   const queries = new Map<string, ReadonlySet<string>>()
-  for (const { name } of program.module.query_fns) {
-    const operations = usesThroughCalls(program, name)
-    if (!operations.some(({ plan }) => plan.capabilities.emits_change_log)) continue
-    const tables = new Set(operations.map(({ table }) => tableName(table)))
+  for (const [name, operations] of liveQueriesOf(program.module)) {
+    const tables = new Set(operations.flatMap(tablesOfOperation).map(tableName))
     for (const table of tables) add(table, table)
     queries.set(name, tables)
   }

@@ -1,4 +1,4 @@
-import type { HirDbTableOp, Program } from '@svc/contracts'
+import type { HirDbTableOp, HirModule } from './hir.ts'
 
 export interface DatabaseUses {
   readonly operations: readonly HirDbTableOp[]
@@ -27,9 +27,14 @@ export function databaseUses(root: unknown): DatabaseUses {
   return { operations, calls }
 }
 
+/** Returns the declared names of the tables that an operation reads or writes. */
+export function tablesOfOperation({ table, plan }: HirDbTableOp): readonly string[] {
+  return [table, ...(plan.includes ?? []).map(include => include.table)]
+}
+
 /** Returns the table operations of a function and of all functions that it calls. */
-export function usesThroughCalls(program: Program, name: string): readonly HirDbTableOp[] {
-  const { functions, query_fns, server_fns, mutation_fns } = program.module
+export function usesThroughCalls(module: HirModule, name: string): readonly HirDbTableOp[] {
+  const { functions, query_fns, server_fns, mutation_fns } = module
   const bodies = new Map(
     [...functions, ...query_fns, ...server_fns, ...mutation_fns].map(({ name: each, body }) => [each, body])
   )
@@ -41,4 +46,17 @@ export function usesThroughCalls(program: Program, name: string): readonly HirDb
     for (const called of uses.calls) if (bodies.has(called)) seen.add(called)
   }
   return operations
+}
+
+/**
+ * Returns the live queries of a module with their table operations: those that read, directly or through functions, with
+ * `.live("…")`. Clients are told when their results change.
+ */
+export function liveQueriesOf(module: HirModule): Map<string, readonly HirDbTableOp[]> {
+  const found = new Map<string, readonly HirDbTableOp[]>()
+  for (const { name } of module.query_fns) {
+    const operations = usesThroughCalls(module, name)
+    if (operations.some(({ plan }) => plan.capabilities.emits_change_log)) found.set(name, operations)
+  }
+  return found
 }
