@@ -1,4 +1,7 @@
 import type { HirType, Program } from '@svc/contracts'
+import type { CallerOf } from '../auth/rules/rule-sql.ts'
+import { tableRules } from '../auth/rules/table-rules.ts'
+import { fail } from '../interpreter/failure.ts'
 import type { DesiredColumn } from '../schema/desired-schema.ts'
 import { desiredSchema } from '../schema/desired-schema.ts'
 import { quoted, vectorIndexName } from '../schema/names.ts'
@@ -10,17 +13,49 @@ import { type TableColumn, TableShape, type VectorSearch } from './table-shape.t
 /** The tables of a program, and the operations whose outcome it uses as a Result. */
 export class ProgramTables {
   readonly #shapes: ReadonlyMap<string, TableShape>
+  /** Tables with row rules, for calls with a caller. */
+  readonly #ruled: ReadonlyMap<string, TableShape>
   /** Operations that return Ok or Error instead of a value or a failure. */
   readonly results: ResultOperations
 
-  constructor(program: Program, evaluate: NonNullable<WireOptions['evaluate']>) {
+  /** `callerOf`: caller of the running call. */
+  constructor(program: Program, evaluate: NonNullable<WireOptions['evaluate']>, callerOf: CallerOf = () => null) {
     this.#shapes = shapesOf(program, evaluate)
+    this.#ruled = new Map(
+      program.rules.flatMap(rules => {
+        const shape = this.#shapes.get(rules.table)
+        return shape === undefined ? [] : [[rules.table, shape.underRules(tableRules(rules, shape, callerOf))] as const]
+      })
+    )
     this.results = resultOperations(program)
   }
 
   /** Returns the shape of a table by its declared name. */
   shape(table: string): TableShape | undefined {
     return this.#shapes.get(table)
+  }
+
+  /** Like {@link shape}, but with the row rules of the table, if it has some. */
+  shapeForCallers(table: string): TableShape | undefined {
+    return this.#ruled.get(table) ?? this.shape(table)
+  }
+
+  forCallers(shape: TableShape): TableShape {
+    return this.#ruled.get(shape.name) ?? shape
+  }
+
+  get hasRules(): boolean {
+    return this.#ruled.size > 0
+  }
+
+  /** Throws `RUN_FORBIDDEN` for SQL that names a table with row rules, which it would ignore. */
+  assertUnruled(sql: string): void {
+    const words = this.#ruled.size === 0 ? [] : sql.toLowerCase().match(/[\p{L}\p{N}_]+/gu)
+    for (const [name, { sql: table }] of this.#ruled) {
+      const bare = table.slice(1, -1)
+      if (!words?.some(word => word === bare || word.startsWith(`${bare}_fts`))) continue
+      fail('RUN_FORBIDDEN', `${name}: raw SQL ignores the row rules of the table; use filter, where, all or get`)
+    }
   }
 }
 

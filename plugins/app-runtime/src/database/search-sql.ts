@@ -103,7 +103,8 @@ function vector(
   // With other conditions, the index is not used: its nearest rows may not satisfy them.
   const only = 'And' in predicate && predicate.And.length === 1 ? (predicate.And[0] as HirPredicate) : predicate
   const isAlone = 'Eq' in only || 'Contains' in only
-  const isIndexed = search.index !== null && isAlone && limitIndex !== null
+  // Nor with row rules, which exclude some of the nearest rows.
+  const isIndexed = search.index !== null && isAlone && limitIndex !== null && shape.rules === null
   const nearest: Condition = isIndexed
     ? {
         sql: `${shape.id.quoted} IN (SELECT id FROM vector_top_k('${search.index}', ?, ?))`,

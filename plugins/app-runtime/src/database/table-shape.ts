@@ -1,4 +1,5 @@
 import type { HirColumn, SqlParameter, SqlValue } from '@svc/contracts'
+import type { TableRules } from '../auth/rules/table-rules.ts'
 import { NONE, type RecordValue, type Value } from '../interpreter/value.ts'
 import type { ColumnType } from '../schema/column-type.ts'
 import { quoted } from '../schema/names.ts'
@@ -64,6 +65,8 @@ export class TableShape {
   readonly text: TextSearch | null
   readonly vectors: readonly VectorSearch[]
   readonly whole: Selection
+  /** Row rules that every operation applies; null for the program itself, and for tables without rules. */
+  readonly rules: TableRules | null
   readonly #byName: ReadonlyMap<string, TableColumn>
 
   constructor(
@@ -71,15 +74,22 @@ export class TableShape {
     sql: string,
     columns: readonly TableColumn[],
     text: TextSearch | null,
-    vectors: readonly VectorSearch[]
+    vectors: readonly VectorSearch[],
+    rules: TableRules | null = null
   ) {
     this.name = name
     this.sql = sql
     this.columns = columns
     this.text = text
     this.vectors = vectors
+    this.rules = rules
     this.#byName = new Map(columns.map(column => [column.name, column]))
     this.whole = this.selection(null)
+  }
+
+  /** Returns the same table with row rules. */
+  underRules(rules: TableRules): TableShape {
+    return new TableShape(this.name, this.sql, this.columns, this.text, this.vectors, rules)
   }
 
   column(name: string): TableColumn | undefined {
