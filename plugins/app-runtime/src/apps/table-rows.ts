@@ -1,11 +1,12 @@
 import type { DatabaseStore, HirPredicate, SqlParameter, SqlValue } from '@svc/contracts'
 import { conditionOf, decimalOrder } from '../database/predicate-sql.ts'
+import { cursorText, type RowCursor } from '../database/row-cursor.ts'
 import type { TableColumn, TableShape } from '../database/table-shape.ts'
 import { appErrors } from '../errors.ts'
 import type { Value } from '../interpreter/value.ts'
 import { cellJson, filterValue, MAX_CELL } from './cell.ts'
 import type { FILTER_OPS } from './operations.ts'
-import { cursorText, parseCursor, type RowCursor } from './row-cursor.ts'
+import { parseCursor } from './row-cursor.ts'
 import { columnOf, withTableErrors } from './table-errors.ts'
 
 /** Limit of the number of counted rows. */

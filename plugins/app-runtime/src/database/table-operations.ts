@@ -1,102 +1,133 @@
-import type { HirDbTableOp, SqlParameter } from '@svc/contracts'
+import type { HirDbTableOp } from '@svc/contracts'
 import { fail } from '../interpreter/failure.ts'
 import { typeName } from '../interpreter/type-name.ts'
 import { NONE, type RecordValue, some, type Value } from '../interpreter/value.ts'
 import { mismatch } from '../wire/mismatch.ts'
-import { type Binder, conditionOf, decimalOrder } from './predicate-sql.ts'
+import { includeOf, referenceColumns, type ShapeOf } from './included-rows.ts'
 import type { ProgramDatabase } from './program-database.ts'
+import { cursorOf, pageSize, type QueryBounds, rangeParameters, rangeSql } from './query-bounds.ts'
+import { bound, QueryParts } from './query-parts.ts'
 import { rawParameters } from './raw-sql.ts'
-import { searchPlan } from './search-sql.ts'
-import type { TableColumn, TableShape } from './table-shape.ts'
+import { cursorText, type RowCursor, readCursor } from './row-cursor.ts'
+import { RowOrder } from './row-order.ts'
+import { andRule, noSuchRow, ruleParameters } from './ruled-rows.ts'
+import type { Selection, TableColumn, TableShape } from './table-shape.ts'
 
-/** A compiled table operation. `limit` is null if there is none. Throws a `Mismatch` or a `RunError`. */
+/** A compiled table operation. Throws a `Mismatch` or a `RunError`. */
 export interface TableOperation {
-  run(database: ProgramDatabase, values: readonly Value[], limit: Value | null): Value
+  run(database: ProgramDatabase, values: readonly Value[], bounds: QueryBounds): Value
 }
 
-export function getOperation(shape: TableShape): TableOperation {
-  const sql = `SELECT ${shape.whole.sql} FROM ${shape.sql} WHERE ${shape.id.quoted} = ?`
+export function getOperation(shape: TableShape, operation: HirDbTableOp, shapeOf: ShapeOf): TableOperation {
+  const rule = shape.rules?.of('read') ?? null
+  const sql = `SELECT ${shape.whole.sql} FROM ${shape.sql} WHERE ${shape.id.quoted} = ?${andRule(rule)}`
+  const include = includeOf(operation, shapeOf)
   return {
     run(database, [id = null]) {
-      const row = database.row(shape.name, sql, [shape.encode(shape.id, id)])
-      return row === null ? NONE : some(shape.whole.read(row))
+      const row = database.row(shape.name, sql, [shape.encode(shape.id, id), ...ruleParameters(rule)])
+      if (row === null) return NONE
+      const record = shape.whole.read(row)
+      return some(include === null ? record : (include(database, [record])[0] ?? record))
     }
   }
 }
 
 export function deleteOperation(shape: TableShape): TableOperation {
-  const sql = `DELETE FROM ${shape.sql} WHERE ${shape.id.quoted} = ?`
+  const rule = shape.rules?.of('delete') ?? null
+  const sql = `DELETE FROM ${shape.sql} WHERE ${shape.id.quoted} = ?${andRule(rule)}`
   return {
     run(database, [id = null]) {
-      database.execute(shape.name, sql, [shape.encode(shape.id, id)])
+      const row = shape.encode(shape.id, id)
+      const { changes } = database.execute(shape.name, sql, [row, ...ruleParameters(rule)])
+      if (rule !== null && changes === 0) noSuchRow(shape, 'delete', row)
       return null
     }
   }
 }
 
 /** Compiles `all`, `filter`, `where` and `count`, with their modifiers. */
-export function readOperation(shape: TableShape, { op, args, plan, order_by, limit }: HirDbTableOp): TableOperation {
-  const { predicate, capabilities } = plan
-  const { retrieval_mode: mode } = capabilities
+export function readOperation(shape: TableShape, operation: HirDbTableOp, shapeOf: ShapeOf): TableOperation {
+  const { op, args, order_by, limit, offset, page } = operation
+  if (op === 'Count') return countOperation(new QueryParts(shape, operation))
+  if (page !== undefined) return pageOperation(shape, operation, shapeOf)
   const limitIndex = limit === null || order_by !== null ? null : args.length
-  const search = mode === null || predicate === null ? null : searchPlan(shape, predicate, mode, limitIndex)
-  const condition = search?.condition ?? (predicate === null ? null : conditionOf(predicate, shape))
-  const where = condition === null ? '' : ` WHERE ${condition.sql}`
-  const from = `${shape.sql}${search?.join ?? ''}${where}`
-  const before = search?.before ?? null
-  const head = before === null ? '' : `${before.sql} `
-  const binders = [...(before?.binders ?? []), ...(condition?.binders ?? [])]
-  const needs = search?.needs ?? null
-  if (op === 'Count') {
-    const sql = `${head}SELECT count(*) FROM ${from}`
-    return {
-      run(database, values) {
-        if (needs !== null) database.assertCan(needs, shape.name)
-        if (capabilities.requires_sync) database.sync()
-        return (database.row(shape.name, sql, bound(binders, values))?.[0] ?? 0) as number
-      }
-    }
-  }
-  const selection = plan.projection === null ? shape.whole : shape.selection(plan.projection)
-  const order = orderOf(shape, order_by) ?? search?.order ?? null
-  const tail = `${order === null ? '' : ` ORDER BY ${order.sql}`}${limit === null ? '' : ' LIMIT ?'}`
-  const sql = `${head}SELECT ${selection.sql} FROM ${from}${tail}`
-  const all = [...binders, ...(order?.binders ?? [])]
+  const parts = new QueryParts(shape, operation, limitIndex)
+  const selection = selectionOf(shape, operation)
+  const include = includeOf(operation, shapeOf)
+  const order = order_by === null ? parts.searchOrder : { sql: new RowOrder(shape, order_by).sql, binders: [] }
+  const isOffset = offset !== undefined
+  // An offset without an order would skip any rows.
+  const orderSql = order?.sql ?? (isOffset ? shape.id.quoted : null)
+  const tail = `${orderSql === null ? '' : ` ORDER BY ${orderSql}`}${rangeSql(limit !== null, isOffset)}`
+  const sql = `${parts.head}SELECT ${selection.sql} FROM ${parts.from()}${tail}`
+  const binders = [...parts.binders, ...(order?.binders ?? [])]
   return {
-    run(database, values, maxRows) {
-      if (needs !== null) database.assertCan(needs, shape.name)
-      if (capabilities.requires_sync) database.sync()
-      const count = maxRows === null ? null : limitOf(maxRows)
-      const parameters = bound(all, count === null ? values : [...values, count])
-      if (count !== null) parameters.push(count)
-      return database.rows(shape.name, sql, parameters).map(selection.read)
+    run(database, values, bounds) {
+      parts.prepare(database)
+      const range = rangeParameters(bounds)
+      const parameters = bound(binders, limitIndex === null ? values : [...values, range[0] as number | bigint])
+      const rows = database.rows(shape.name, sql, [...parameters, ...range]).map(selection.read)
+      return include === null ? rows : include(database, rows)
     }
   }
 }
 
-/** Returns the ORDER BY clause. Rows with equal values are ordered by id. */
-function orderOf(
-  shape: TableShape,
-  order: HirDbTableOp['order_by']
-): { sql: string; binders: readonly Binder[] } | null {
-  if (order === null) return null
-  const [name, isAscending] = order
-  const column = shape.column(name) as TableColumn
-  const direction = isAscending ? 'ASC' : 'DESC'
-  const by = column.kind === 'dec' ? decimalOrder(column.quoted) : column.quoted
-  const parts = column === shape.id ? [by] : [by, shape.id.quoted]
-  return { sql: parts.map(part => `${part} ${direction}`).join(', '), binders: [] }
+function countOperation(parts: QueryParts): TableOperation {
+  const { shape } = parts
+  const sql = `${parts.head}SELECT count(*) FROM ${parts.from()}`
+  return {
+    run(database, values) {
+      parts.prepare(database)
+      return (database.row(shape.name, sql, bound(parts.binders, values))?.[0] ?? 0) as number
+    }
+  }
 }
 
-function bound(binders: readonly Binder[], values: readonly Value[]): SqlParameter[] {
-  const parameters: SqlParameter[] = []
-  for (let index = 0; index < binders.length; index++) parameters.push((binders[index] as Binder)(values))
-  return parameters
+/** Compiles `page(size, cursor)`: rows after the cursor, and the cursor of the next page if there are more. */
+function pageOperation(shape: TableShape, operation: HirDbTableOp, shapeOf: ShapeOf): TableOperation {
+  const parts = new QueryParts(shape, operation)
+  const selection = selectionOf(shape, operation)
+  const include = includeOf(operation, shapeOf)
+  const order = new RowOrder(shape, operation.order_by)
+  const [column, isAscending] = operation.order_by ?? [shape.id.name, true]
+  const of = `${shape.name} ${column} ${isAscending ? 'asc' : 'desc'}`
+  const select = `${parts.head}SELECT ${selection.sql}, ${order.value ?? 'NULL'} FROM `
+  const tail = ` ORDER BY ${order.sql} LIMIT ?`
+  return {
+    run(database, values, { size, cursor }) {
+      parts.prepare(database)
+      const rowsInPage = pageSize(size)
+      const text = cursorOf(cursor)
+      const after = text === null ? null : order.after(placeOf(of, text))
+      const parameters = [...bound(parts.binders, values), ...(after?.parameters ?? [])]
+      // One row more tells whether there is another page.
+      const last = typeof rowsInPage === 'bigint' ? rowsInPage : rowsInPage + 1
+      const found = database.rows(shape.name, `${select}${parts.from(after?.sql)}${tail}`, [...parameters, last])
+      const shown = found.length > rowsInPage ? found.slice(0, Number(rowsInPage)) : found
+      const end = shown.at(-1)
+      const hasMore = found.length > shown.length && end !== undefined
+      const next = hasMore ? cursorText(of, { value: end.at(-1) ?? null, id: end[0] as number }) : null
+      const rows = shown.map(selection.read)
+      return new Map<string, Value>([
+        ['items', include === null ? rows : include(database, rows)],
+        ['next', next === null ? NONE : some(next)]
+      ])
+    }
+  }
 }
 
-function limitOf(value: Value): number | bigint {
-  if (typeof value !== 'number' && typeof value !== 'bigint') return mismatch('an int as limit', typeName(value))
-  return value < 0 ? fail('RUN_ARGUMENTS', `a limit must be 0 or more, found ${value}`) : value
+function placeOf(of: string, text: string): RowCursor {
+  return (
+    readCursor(of, text) ??
+    fail('RUN_CURSOR', 'the cursor does not belong to this query; pass the cursor of its last page, or none')
+  )
+}
+
+/** Returns the selected columns, with those that included rows need. */
+function selectionOf(shape: TableShape, operation: HirDbTableOp): Selection {
+  const { projection } = operation.plan
+  if (projection === null) return shape.whole
+  return shape.selection([...projection, ...referenceColumns(operation)])
 }
 
 /** Compiles `db.Table.query(clause)`: the clause is SQL after the table name. */

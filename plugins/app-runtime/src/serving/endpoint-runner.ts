@@ -2,11 +2,12 @@ import { defined, isSvcError } from '@svc/plugin-sdk'
 import { display } from '../interpreter/display.ts'
 import type { Interpreter, RunningProgram } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
+import { type Caller, callerOfText } from '../interpreter/request.ts'
 import { Tagged, type Value } from '../interpreter/value.ts'
 import type { Codec } from '../wire/codec.ts'
 import { printJson } from '../wire/json-text.ts'
 import { codedMismatch, type WireTypes } from '../wire/wire-types.ts'
-import { type Arguments, argumentsOf } from './endpoint-input.ts'
+import { type Arguments, argumentsOf, type ReadArguments, type ReadInput } from './endpoint-input.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { SentFailure } from './messages.ts'
 import { refusalStatus } from './refusal-status.ts'
@@ -42,7 +43,7 @@ export class EndpointRunner {
   readonly #interpreter: Interpreter
   readonly #limits: Limits
   readonly #inTransaction: InTransaction
-  readonly #read: (text: string) => Arguments
+  readonly #read: ReadArguments
   readonly #result: Codec
   readonly #error: Codec
   readonly #isResult: boolean
@@ -67,13 +68,15 @@ export class EndpointRunner {
     this.#error = types.codec(error ?? null)
   }
 
-  run(text: string, turn: Turn): EndpointResponse {
+  /** `caller`: the caller as text. */
+  run(text: string, turn: Turn, caller: string): EndpointResponse {
     let isRead = false
     try {
       return this.#interpreter.within(this.#limits, program => {
         turn.running(program)
-        const args = this.#arguments(text)
+        const { args, request } = this.#input(text, callerOfText(caller))
         isRead = true
+        program.handle(request)
         return this.#call(program, args, turn)
       })
     } catch (thrown) {
@@ -81,9 +84,9 @@ export class EndpointRunner {
     }
   }
 
-  #arguments(text: string): Arguments {
+  #input(text: string, caller: Caller): ReadInput {
     try {
-      return this.#read(text)
+      return this.#read(text, caller)
     } catch (thrown) {
       throw codedMismatch('RUN_ARGUMENTS', thrown)
     }
@@ -147,7 +150,13 @@ function refused(thrown: unknown): EndpointResponse {
 }
 
 /** Statuses that callers can act on. All others become 500. */
-const PUBLIC_STATUSES: ReadonlySet<number> = new Set([409, 503, 504])
+const PUBLIC_STATUSES: ReadonlySet<number> = new Set([401, 403, 409, 503, 504])
+
+/** Statuses of intended refusals, which are not logged as failures. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403])
+
+/** Codes of failures that only the caller can avoid. */
+const CALLER_CODES: ReadonlySet<string> = new Set(['RUN_BODY', 'RUN_CURSOR'])
 
 /** Codes of program failures, whose message without position is in `data`. */
 const PLAIN = /^RUN_/
@@ -158,13 +167,13 @@ export function failed(thrown: unknown): EndpointResponse {
   const { code } = failure
   const { status, data } = isSvcError(thrown) ? thrown : { status: 500, data: null }
   const { message = null, details } = (data ?? {}) as { readonly message?: string | null; readonly details?: object }
-  const shownStatus = code === 'RUN_BODY' ? 400 : PUBLIC_STATUSES.has(status) ? status : 500
+  const shownStatus = CALLER_CODES.has(code) ? 400 : PUBLIC_STATUSES.has(status) ? status : 500
   // The log message may name files; the response must not.
   const error = message ?? (PLAIN.test(code) ? 'the function failed' : failure.message)
   return {
     status: shownStatus,
     body: printJson({ error, code, details }),
-    failure: shownStatus === 400 ? null : failure
+    failure: REFUSALS.has(shownStatus) ? null : failure
   }
 }
 

@@ -209,11 +209,15 @@ class PlainBody {
   }
 
   /** True if an operation finds at most one row, by its id. Counts it as a statement. */
-  #isLookup({ op, args, limit, plan }: HirDbTableOp): boolean {
+  #isLookup({ op, args, limit, offset, page, plan }: HirDbTableOp): boolean {
     const { predicate, capabilities } = plan
     const isById = op === 'Get' || ((op === 'FilterRecord' || op === 'Count') && predicate !== null && hasId(predicate))
     const { requires_sync, emits_change_log, live_topic, retrieval_mode, orchestration_scope } = capabilities
-    const isMore = requires_sync || emits_change_log || (live_topic ?? retrieval_mode ?? orchestration_scope) !== null
+    const isMore =
+      requires_sync ||
+      emits_change_log ||
+      (live_topic ?? retrieval_mode ?? orchestration_scope) !== null ||
+      (plan.includes ?? page ?? offset) !== undefined
     this.#statements++
     return (
       isById && !isMore && [...args.map(({ value }) => value), ...(limit ? [limit] : [])].every(each => this.#is(each))

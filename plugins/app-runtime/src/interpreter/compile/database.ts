@@ -1,8 +1,12 @@
 import type { HirArgument, HirDbTableOp, HirExpression, SqlParameter } from '@svc/contracts'
+import { aggregateOperation } from '../../database/aggregate-operation.ts'
 import { isDatabaseFailure } from '../../database/database-failure.ts'
+import type { ShapeOf } from '../../database/included-rows.ts'
 import type { ProgramDatabase } from '../../database/program-database.ts'
+import { NO_BOUNDS, type QueryBounds } from '../../database/query-bounds.ts'
 import { rawQuery } from '../../database/raw-sql.ts'
 import { isRawCall } from '../../database/result-operations.ts'
+import { insertChecked, updateChecked } from '../../database/ruled-rows.ts'
 import {
   columnsOf,
   deleteOperation,
@@ -53,13 +57,44 @@ function compileForm(body: BodyCompiler, shape: TableShape, operation: HirDbTabl
     case 'Update':
       return compileUpdate(body, shape, operation)
     case 'Get':
-      return compilePlain(body, operation, getOperation(shape))
+      return compilePlain(
+        body,
+        operation,
+        forCaller(body, shape, (of, shapeOf) => getOperation(of, operation, shapeOf))
+      )
     case 'Delete':
-      return compilePlain(body, operation, deleteOperation(shape))
+      return compilePlain(body, operation, forCaller(body, shape, deleteOperation))
     case 'UnsafeQueryRawClause':
       return compilePlain(body, operation, rawClauseOperation(shape))
+    case 'Aggregate':
+      return compilePlain(
+        body,
+        operation,
+        forCaller(body, shape, of => aggregateOperation(of, operation))
+      )
     default:
-      return compilePlain(body, operation, readOperation(shape, operation))
+      return compilePlain(
+        body,
+        operation,
+        forCaller(body, shape, (of, shapeOf) => readOperation(of, operation, shapeOf))
+      )
+  }
+}
+
+/**
+ * Compiles an operation twice, without and with the row rules of its tables, and runs the one that the caller of the
+ * running call requires.
+ */
+function forCaller(
+  { names: { tables }, machine }: BodyCompiler,
+  shape: TableShape,
+  make: (shape: TableShape, shapeOf: ShapeOf) => TableOperation
+): TableOperation {
+  const plain = make(shape, table => tables.shape(table))
+  if (!tables.hasRules) return plain
+  const ruled = make(tables.forCallers(shape), table => tables.shapeForCallers(table))
+  return {
+    run: (database, values, bounds) => (machine.request.caller.isSystem ? plain : ruled).run(database, values, bounds)
   }
 }
 
@@ -79,7 +114,9 @@ export function compileRawQuery(body: BodyCompiler, call: MethodCall): Eval {
   }
   const run: Eval = frame => {
     machine.charge(STATEMENT_STEPS)
-    return rawQuery(databaseOf(machine, at), sql(frame), parameters?.(frame) ?? null)
+    const text = sql(frame)
+    if (!machine.request.caller.isSystem && typeof text === 'string') body.names.tables.assertUnruled(text)
+    return rawQuery(databaseOf(machine, at), text, parameters?.(frame) ?? null)
   }
   return asResult(body, call, withPosition(null, at, run))
 }
@@ -94,18 +131,32 @@ export function unwrapped(read: Eval, at: number): Eval {
   }
 }
 
-function compilePlain(body: BodyCompiler, { args, limit }: HirDbTableOp, operation: TableOperation): Eval {
+function compilePlain(
+  body: BodyCompiler,
+  { args, limit, offset, page }: HirDbTableOp,
+  operation: TableOperation
+): Eval {
   const values = args.map(({ value }) => body.value(value))
-  const maxRows = limit === null ? null : body.value(limit)
+  const maybe = (expression: HirExpression | null | undefined): Eval | null =>
+    expression ? body.value(expression) : null
+  const [rows, skipped, size, cursor] = [limit, offset, page?.size, page?.cursor].map(maybe)
+  const isBounded = [rows, skipped, size].some(each => each !== null)
   const { machine } = body
+  const boundsOf = (frame: CallFrame): QueryBounds => ({
+    limit: rows?.(frame) ?? null,
+    offset: skipped?.(frame) ?? null,
+    size: size?.(frame) ?? null,
+    cursor: cursor?.(frame) ?? null
+  })
   return frame => {
     machine.charge(STATEMENT_STEPS)
     const args = values.map(value => value(frame))
-    const result = operation.run(databaseOf(machine), args, maxRows === null ? null : maxRows(frame))
-    if (isList(result)) {
-      machine.charge(result.length)
-      const [first] = result
-      machine.allocate(64 * result.length * (first !== undefined && isRecord(first) ? first.size : 1))
+    const result = operation.run(databaseOf(machine), args, isBounded ? boundsOf(frame) : NO_BOUNDS)
+    const items = page !== undefined && isRecord(result) ? (result.get('items') ?? null) : result
+    if (isList(items)) {
+      machine.charge(items.length)
+      const [first] = items
+      machine.allocate(64 * items.length * (first !== undefined && isRecord(first) ? first.size : 1))
     }
     return result
   }
@@ -142,7 +193,7 @@ function compileInsert(body: BodyCompiler, shape: TableShape, { args }: HirDbTab
     for (const [index, column] of shape.columns.entries()) {
       parameters.push(columnValue(shape, column, row.get(column.name) ?? fallbacks[index]?.()))
     }
-    return inserted(machine, shape, id === undefined ? sql : sqlWithId, parameters)
+    return inserted(body, shape, id === undefined ? sql : sqlWithId, parameters)
   }
 }
 
@@ -173,12 +224,22 @@ function compileInsertOf(
       if (place >= 0) parameters[place] = shape.encode(columns[place] as TableColumn, encoded)
     }
     for (const place of rest) parameters[place] = columnValue(shape, columns[place] as TableColumn, left[place]?.())
-    return inserted(machine, shape, sql, parameters)
+    return inserted(body, shape, sql, parameters)
   }
 }
 
-function inserted(machine: Machine, shape: TableShape, sql: string, parameters: readonly SqlParameter[]): Value {
-  return databaseOf(machine).execute(shape.name, sql, parameters).lastInsertId
+function inserted(body: BodyCompiler, shape: TableShape, sql: string, parameters: readonly SqlParameter[]): Value {
+  const database = databaseOf(body.machine)
+  const ruled = ruledShape(body, shape)
+  if (ruled !== null) return insertChecked(database, ruled, sql, parameters)
+  return database.execute(shape.name, sql, parameters).lastInsertId
+}
+
+/** Returns the table with its row rules; null if it has none, or the program itself is the caller. */
+function ruledShape({ names: { tables }, machine }: BodyCompiler, shape: TableShape): TableShape | null {
+  if (!tables.hasRules || machine.request.caller.isSystem) return null
+  const ruled = tables.forCallers(shape)
+  return ruled.rules === null ? null : ruled
 }
 
 function columnValue(shape: TableShape, column: TableColumn, value: Value | undefined): SqlParameter {
@@ -204,7 +265,10 @@ function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: HirDbTab
     const sql = texts.get(key) ?? updateSql(shape, columns)
     texts.set(key, sql)
     const parameters = columns.map(column => shape.encode(column, values.get(column.name) as Value))
-    databaseOf(machine).execute(shape.name, sql, [...parameters, row])
+    const database = databaseOf(machine)
+    const ruled = ruledShape(body, shape)
+    if (ruled === null) database.execute(shape.name, sql, [...parameters, row])
+    else updateChecked(database, ruled, sql, parameters, row)
     return null
   }
 }
