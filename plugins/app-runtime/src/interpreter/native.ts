@@ -56,10 +56,10 @@ export function textArg(args: readonly Value[], index: number): string {
   return typeof value === 'string' ? value : wrong('a str', value)
 }
 
-/** Returns an int argument that is exact as a number. */
+/** Returns an int argument as a number, which is inexact for ints beyond 2^53. */
 export function intArg(args: readonly Value[], index: number): number {
   const value = args[index]
-  return typeof value === 'number' ? value : wrong('an int', value)
+  return value !== undefined && isInt(value) ? Number(value) : wrong('an int', value)
 }
 
 /** Returns an int or float argument as a number. */

@@ -64,6 +64,9 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
     machine.charge(Math.ceil(length / 16))
     return Array.from({ length }, (_, index) => from + index)
   }),
+    if (!Number.isSafeInteger(from) || !Number.isSafeInteger(until)) {
+      fail('RUN_ARGUMENTS', `range needs ints below 2^53, got ${from} and ${until}`)
+    }
   type_of: native(1, 1, ([value = null]) => typeName(value)),
   sleep: unrepeatable(1, 1, (args, machine) => {
     const duration = durationOf(args[0] ?? null)
@@ -86,7 +89,7 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   }),
   'workflow.version': native(3, 3, (args, { workflow }) => {
     const [id, oldest, newest] = [textArg(args, 0), intArg(args, 1), intArg(args, 2)]
-    return workflow?.version(id, oldest, newest) ?? newest
+    return workflow?.version(id, oldest, newest) ?? (args[2] as Value)
   }),
   'workflow.continue_as_new': native(0, Number.MAX_SAFE_INTEGER, (args, { workflow }) =>
     workflow === null
@@ -101,7 +104,7 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   'std.random.int': unrepeatable(2, 2, (args, { host }) => {
     const [low, high] = [intArg(args, 0), intArg(args, 1)]
     if (high <= low) fail('RUN_ARGUMENTS', `std.random.int needs low < high, got ${low} and ${high}`)
-    return low + Math.floor(host.random() * (high - low))
+    return intOf(BigInt(Math.floor(host.random() * (high - low))) + BigInt(low), -1)
   }),
   'std.random.choice': unrepeatable(1, 1, (args, { host }) => {
     const list = listArg(args, 0)

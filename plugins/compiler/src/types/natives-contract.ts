@@ -9,6 +9,7 @@ export interface NativeSignature {
   readonly generics: readonly RigidType[]
   /** The type of the receiver: `List[T]`; null for functions. */
   readonly receiver: Type | null
+  /** A type parameter of an omitted argument is `Unit`: `Ok()`. */
   readonly params: readonly ParamType[]
   /** True if the last parameter takes any number of arguments: `print(…)`. */
   readonly isVariadic: boolean

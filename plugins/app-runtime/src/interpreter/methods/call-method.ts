@@ -8,24 +8,38 @@ import { Callable, Float, isInt, isList, isRecord, Json, Opaque, Tagged, Tuple, 
 import { LIST_METHODS } from './list-methods.ts'
 import type { Method } from './method.ts'
 import {
-  CHOICE_METHODS,
   DECIMAL_METHODS,
   FLOAT_METHODS,
   INT_METHODS,
   JSON_METHODS,
   OPTION_METHODS,
-  RECORD_METHODS
+  RECORD_METHODS,
+  RESULT_METHODS
 } from './other-methods.ts'
 import { characterCount, TEXT_METHODS } from './text-methods.ts'
 
 type Table = Readonly<Record<string, Method<never>>>
 const NO_METHODS: Table = {}
 
+/** Methods by the type of the receiver, besides those that every value has. */
+export const METHODS: Readonly<Record<string, Table>> = {
+  str: TEXT_METHODS,
+  int: INT_METHODS,
+  float: FLOAT_METHODS,
+  dec: DECIMAL_METHODS,
+  List: LIST_METHODS,
+  Map: RECORD_METHODS,
+  Option: OPTION_METHODS,
+  Result: RESULT_METHODS,
+  Json: JSON_METHODS
+}
+
 /** Calls a method, selected by the type of the value. Throws `RUN_UNSUPPORTED` for an unknown method. */
 export function callMethod(machine: Machine, self: Value, name: string, args: Value[], at: number): Value {
   if (self instanceof Opaque) {
     const run = Object.hasOwn(self.methods, name) ? self.methods[name] : undefined
-    return run === undefined ? missing(self, name, Object.keys(self.methods), at) : run(args)
+    if (run !== undefined) return run(args)
+    return isText(name, args) ? display(self) : missing(self, name, Object.keys(self.methods), at)
   }
   const table = tableOf(self)
   const method = Object.hasOwn(table, name) ? table[name] : undefined
@@ -45,8 +59,12 @@ export function callMethod(machine: Machine, self: Value, name: string, args: Va
     const field = self.get(name)
     if (field instanceof Callable) return field.call(args, at)
   }
-  if ((name === 'to_str' || name === 'to_string') && args.length === 0) return display(self)
-  return missing(self, name, Object.keys(table), at)
+  return isText(name, args) ? display(self) : missing(self, name, Object.keys(table), at)
+}
+
+/** True for the methods that every value has. */
+function isText(name: string, args: readonly Value[]): boolean {
+  return (name === 'to_str' || name === 'to_string') && args.length === 0
 }
 
 function missing(self: Value, name: string, known: readonly string[], at: number): never {
@@ -61,7 +79,7 @@ function tableOf(self: Value): Table {
   if (isList(self)) return LIST_METHODS
   if (isRecord(self)) return RECORD_METHODS
   if (self instanceof Tagged) {
-    if (self.tag === 'Ok' || self.tag === 'Error') return CHOICE_METHODS
+    if (self.tag === 'Ok' || self.tag === 'Error') return RESULT_METHODS
     return self.tag === 'Some' || self.tag === 'None' ? OPTION_METHODS : NO_METHODS
   }
   if (self instanceof Float) return FLOAT_METHODS

@@ -40,20 +40,24 @@ export const DECIMAL_METHODS: Methods<Decimal> = {
   })
 }
 
-/** Methods of Result and Option. */
-export const CHOICE_METHODS: Methods<Tagged> = {
-  is_some: method(0, 0, ({ tag }) => tag === 'Some'),
-  is_none: method(0, 0, ({ tag }) => tag === 'None'),
-  is_ok: method(0, 0, ({ tag }) => tag === 'Ok'),
-  is_err: method(0, 0, ({ tag }) => tag === 'Error'),
+/** Methods that Option and Result share. */
+const CHOICE_METHODS: Methods<Tagged> = {
   unwrap: method(0, 0, (choice, _, __, at) => {
     return holds(choice) ? content(choice) : fail('RUN_PANIC', `unwrap of ${excerpt(choice)}`, at)
   }),
   unwrap_or: method(1, 1, (choice, args) => (holds(choice) ? content(choice) : (args[0] as Value)))
 }
 
-/** Methods of Option. A Result has no `map`: on a database result, `map` applies to the list in it. */
+/** Methods of Result. It has no `map`: on a database result, `map` applies to the list in it. */
+export const RESULT_METHODS: Methods<Tagged> = {
+  is_ok: method(0, 0, ({ tag }) => tag === 'Ok'),
+  is_err: method(0, 0, ({ tag }) => tag === 'Error'),
+  ...CHOICE_METHODS
+}
+
 export const OPTION_METHODS: Methods<Tagged> = {
+  is_some: method(0, 0, ({ tag }) => tag === 'Some'),
+  is_none: method(0, 0, ({ tag }) => tag === 'None'),
   ...CHOICE_METHODS,
   map: method(1, 1, (choice, args, _, at) => {
     const fn = functionArg(args, 0)

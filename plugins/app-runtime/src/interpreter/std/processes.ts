@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { errorMessage } from '@svc/plugin-sdk'
 import which from 'which'
 import { parseJson } from '../../wire/json-text.ts'
 import { fail } from '../failure.ts'
@@ -59,11 +60,14 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     2,
     args => {
-      const child = spawn(textArg(args, 0), strListArg(args, 1), { stdio: 'ignore', detached: true })
-      // A failed start leaves `pid` undefined; without a listener, its event would crash the process.
-      child.on('error', () => undefined)
-      child.unref()
-      return child.pid === undefined ? error(`${textArg(args, 0)} cannot be started`) : ok(child.pid)
+      const [command, commandArgs] = [textArg(args, 0), strListArg(args, 1)]
+      return started(command, () => {
+        const child = spawn(command, commandArgs, { stdio: 'ignore', detached: true })
+        // A failed start leaves `pid` undefined; without a listener, its event would crash the process.
+        child.on('error', () => undefined)
+        child.unref()
+        return child.pid === undefined ? error(`${command} cannot be started`) : ok(child.pid)
+      })
     },
     'process'
   ),
@@ -114,15 +118,29 @@ const captured = ({ exit, stdout, stderr }: CommandResult): Value =>
 
 /** Runs a command. `args`: the command, its arguments, and optionally the folder and `NAME=value` pairs. */
 function runCommand(args: readonly Value[], output: 'inherit' | 'pipe', use: (result: CommandResult) => Value): Value {
-  const command = textArg(args, 0)
-  const result = spawnSync(command, strListArg(args, 1), {
-    stdio: ['ignore', output, output],
-    encoding: 'utf8',
-    maxBuffer: MAX_OUTPUT_BYTES,
-    ...(args.length < 4 ? {} : { cwd: textArg(args, 2), env: { ...process.env, ...variables(strListArg(args, 3)) } })
+  const [command, commandArgs] = [textArg(args, 0), strListArg(args, 1)]
+  const place =
+    args.length < 4 ? {} : { cwd: textArg(args, 2), env: { ...process.env, ...variables(strListArg(args, 3)) } }
+  return started(command, () => {
+    const result = spawnSync(command, commandArgs, {
+      stdio: ['ignore', output, output],
+      encoding: 'utf8',
+      maxBuffer: MAX_OUTPUT_BYTES,
+      ...place
+    })
+    if (result.error !== undefined) return error(`${command}: ${result.error.message}`)
+    return use({ exit: result.status ?? 1, stdout: result.stdout ?? '', stderr: result.stderr ?? '' })
   })
-  if (result.error !== undefined) return error(`${command}: ${result.error.message}`)
-  return use({ exit: result.status ?? 1, stdout: result.stdout ?? '', stderr: result.stderr ?? '' })
+}
+
+/** Returns an Error for a command that Node.js refuses to start, such as an empty one. */
+function started(command: string, start: () => Value): Value {
+  try {
+    return start()
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_INVALID_ARG_VALUE') throw cause
+    return error(`${command}: ${errorMessage(cause)}`)
+  }
 }
 
 function strListArg(args: readonly Value[], index: number): string[] {
