@@ -1,7 +1,10 @@
 /** What a function may do, besides computing its result. */
 export type Effect =
   | 'net'
+  /** Reads files. */
   | 'fs'
+  /** Changes files. An effect row that lists `fs` covers it. */
+  | 'fs_write'
   | 'time'
   | 'random'
   | 'process'
@@ -16,6 +19,7 @@ export type Effect =
 export const EFFECTS: readonly Effect[] = [
   'net',
   'fs',
+  'fs_write',
   'time',
   'random',
   'process',

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Pattern, parse } from '#syntax'
+import { type Expression, parse } from '#syntax'
 import { BOOL, type Coverage, coverage, INT, named, option, result, type Type, type TypeDef, tuple } from '#types'
+
+type MatchArm = Extract<Expression, { kind: 'Match' }>['arms'][number]
+type Pattern = MatchArm['patterns'][number]
 
 /** A type with at most `MAX_VALUES` values, which are written as patterns. `OTHER` stands for all ints but 0 and 1. */
 interface SmallType {

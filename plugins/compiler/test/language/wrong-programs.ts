@@ -240,7 +240,7 @@ fn f() to int { q("a") } // E arg_mismatch`
     `fn f() to int { times(1, by = 2, by = 3) } // E arity`,
     `fn f() to Shape { Circle() } // E arity`,
     `fn f() to Shape { Rect(1) } // E arity`,
-    `fn f() to Shape { Rect(w = 1, d = 2) } // E arity`,
+    `fn f() to Shape { Rect(1, d = 2) } // E arity`,
     `fn f() to str { "a".repeat() } // E arity`,
     `fn f() to str { "a".trim(1) } // E arity`,
     `fn f(xs: List[int]) to List[int] { xs.push(1, 2) } // E arity`,
@@ -641,10 +641,10 @@ fn g() to int {
 @pure fn f() to int { g() } // W vox/effect/pure-violation`,
     `@pure fn f() to int { db.Task.count() } // W vox/effect/pure-violation`,
     `@pure fn f(n: int) { print(n) } // W lint.pure_shallow_violation`,
-    `fn f() to Result[str] uses fs { std.http.get_text("a") } // W vox/effect/missing-net-decl`,
-    `fn f() to Result[str] uses net { std.fs.read("a") } // W vox/effect/missing-fs-decl`,
+    `fn f() uses fs to Result[str] { std.http.get_text("a") } // W vox/effect/missing-net-decl`,
+    `fn f() uses net to Result[str] { std.fs.read("a") } // W vox/effect/missing-fs-decl`,
     `fn g() to int { std.time.now_ms() }
-fn f() to int uses net { g() } // W vox/effect/missing-time-decl`
+fn f() uses net to int { g() } // W vox/effect/missing-time-decl`
   ],
 
   lints: [
