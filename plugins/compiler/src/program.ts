@@ -8,16 +8,18 @@ import { lowerGuards } from './hir/guards.ts'
 import { lower } from './hir/lower.ts'
 import { ExpressionLowering } from './hir/lower-expressions.ts'
 import type { Declaration, FunctionDeclaration, Index, Table } from './syntax/ast.ts'
+import { requestedCapabilities } from './syntax/requested-capabilities.ts'
 import { tablesOf } from './types/db/db-tables.ts'
 import { indexOptions } from './types/db/index-options.ts'
 
 const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 
 /** Returns a module without errors in the form that the interpreter runs. */
-export function programOf({ parsed: { module }, file: { path, text }, records }: CheckedFile): Program {
+export function programOf({ parsed: { module, tokens }, file: { path, text }, records }: CheckedFile): Program {
   const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records)
   const functions = module.items.filter(item => item.kind === 'Function')
   const lowered = lower(module, text, { records })
+  const rules = module.items.flatMap(item => (item.kind === 'Table' ? (readRowRules(item, module).rules ?? []) : []))
   const guards = lowerGuards(module, span => bodies.span(span))
   return {
     path,
@@ -35,8 +37,9 @@ export function programOf({ parsed: { module }, file: { path, text }, records }:
     }),
     defaults: module.items.flatMap(item => defaultsOf(item, bodies)),
     guards,
-    facts: requestFacts(lowered, guards),
-    rules: module.items.flatMap(item => (item.kind === 'Table' ? (readRowRules(item, module).rules ?? []) : [])),
+    facts: requestFacts(lowered, guards, rules),
+    capabilities: requestedCapabilities(tokens),
+    rules,
     users: readUsers(module).users
   }
 }

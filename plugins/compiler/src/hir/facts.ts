@@ -1,5 +1,5 @@
-import type { GuardDeclaration, ProgramFacts, RequestUse } from '@svc/contracts'
-import type { HirBlock, HirExpression, HirModule, HirParam } from './hir.ts'
+import type { GuardDeclaration, ProgramFacts, RequestUse, RowRules } from '@svc/contracts'
+import type { HirBlock, HirDbTableOp, HirExpression, HirModule, HirParam } from './hir.ts'
 
 /** A function, route or activity with its direct facts. */
 interface Unit {
@@ -11,8 +11,12 @@ interface Unit {
 const RANK: Readonly<Record<RequestUse, number>> = { none: 0, user: 1, all: 2 }
 
 /** Computes which parts of the request the functions of a module depend on, through calls. */
-export function requestFacts(module: HirModule, guards: readonly GuardDeclaration[]): ProgramFacts {
-  const units = unitsOf(module)
+export function requestFacts(
+  module: HirModule,
+  guards: readonly GuardDeclaration[],
+  rules: readonly Pick<RowRules, 'table'>[]
+): ProgramFacts {
+  const units = unitsOf(module, new Set(rules.map(({ table }) => table)))
   for (const { name, auth } of guards) {
     const unit = auth === null ? undefined : units.get(name)
     if (unit !== undefined) raise(unit, 'user')
@@ -39,7 +43,7 @@ function raise(unit: Unit, use: RequestUse): boolean {
   return true
 }
 
-function unitsOf(module: HirModule): Map<string, Unit> {
+function unitsOf(module: HirModule, ruled: ReadonlySet<string>): Map<string, Unit> {
   const exposed = [
     ...module.query_fns,
     ...module.mutation_fns,
@@ -52,7 +56,7 @@ function unitsOf(module: HirModule): Map<string, Unit> {
   const units = new Map<string, Unit>()
   const add = (name: string, params: readonly HirParam[], body: HirBlock, isExposed: boolean): void => {
     const isOwn = functions.has('request') || params.some(param => param.name === 'request')
-    units.set(name, unitOf(name, body, functions, isExposed && !isOwn))
+    units.set(name, unitOf(name, body, functions, ruled, isExposed && !isOwn))
   }
   for (const fn of exposed) add(fn.name, fn.params, fn.body, true)
   for (const fn of inner) add(fn.name, fn.params, fn.body, false)
@@ -60,8 +64,14 @@ function unitsOf(module: HirModule): Map<string, Unit> {
   return units
 }
 
-/** `hasRequest`: whether the name `request` stands for the request in the body. */
-function unitOf(name: string, body: HirBlock, functions: ReadonlySet<string>, hasRequest: boolean): Unit {
+/** `ruled`: tables with row rules. `hasRequest`: whether the name `request` stands for the request in the body. */
+function unitOf(
+  name: string,
+  body: HirBlock,
+  functions: ReadonlySet<string>,
+  ruled: ReadonlySet<string>,
+  hasRequest: boolean
+): Unit {
   const calls = new Set<string>()
   let use: RequestUse = 'none'
   const visit = (node: unknown): void => {
@@ -69,6 +79,11 @@ function unitOf(name: string, body: HirBlock, functions: ReadonlySet<string>, ha
     if ('FieldAccess' in node && isUser(node.FieldAccess as readonly [HirExpression, string])) {
       if (hasRequest && use === 'none') use = 'user'
       return
+    }
+    if ('DbTableOp' in node && use === 'none') {
+      // Row rules depend on the identity of the caller.
+      const { table, plan } = node.DbTableOp as HirDbTableOp
+      if (ruled.has(table) || plan.includes?.some(include => ruled.has(include.table))) use = 'user'
     }
     if ('Ident' in node) {
       const [text] = node.Ident as readonly [string]

@@ -116,3 +116,12 @@ t.test('an invalid table of users is an error at its cause', async t => {
   ])
   t.strictSame(errors('@table @auth(identity: a) type A { a: str }\nfn on_sign_up() { }'), ['auth.users on_sign_up'])
 })
+
+t.test('a function depends on its caller if it reaches a table with row rules, also through calls', async t => {
+  const { facts } = program(`${ruled('read: true')}
+fn count() to int { db.Note.count() }
+@query fn direct() to int { db.Note.count() }
+@query fn through() to int { count() }
+@query fn other() to int { db.User.count() }`)
+  t.strictSame(facts.request, { direct: 'user', through: 'user', count: 'user' })
+})
