@@ -1,6 +1,9 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
 import type { RecordTypes } from '../hir/lower-expressions.ts'
 import type { Module } from '../syntax/ast.ts'
+import { DecoratorWithoutEffectRule } from '../types/lints/decorator-without-effect.ts'
+import { QuadraticPushRule } from '../types/lints/quadratic-push.ts'
+import { checkInhabited } from '../types/lints/uninhabited-type.ts'
 import { checkActivities } from './activities.ts'
 import { checkAppHooks } from './app-hooks.ts'
 import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
@@ -73,12 +76,15 @@ export function checkModule(
     ...checkHoles(module),
     ...checkPrompts(module, mesh),
     ...(mesh ? [] : checkMesh(module)),
+    ...checkInhabited(module),
     ...checkJumps(module),
     ...checkStateMachines(module),
     ...checkThemeContrast(module),
     ...names.diagnostics,
     ...checkCalls(module, suppressHookLints),
     ...checkNodes(module, [
+      new DecoratorWithoutEffectRule(),
+      new QuadraticPushRule(),
       new TypeNamesRule(module),
       new WordsRule(),
       new EmptyNamesRule(),
