@@ -63,6 +63,8 @@ export interface Program extends ProgramText {
   /** Guards of functions, routes and pages, in source order. A declaration without a guard is not listed. */
   readonly guards: readonly GuardDeclaration[]
   readonly facts: ProgramFacts
+  /** Names in the `// vox:caps` comments of the program; null if it has none. */
+  readonly capabilities: readonly string[] | null
   /** Row rules of the tables that have some. */
   readonly rules: readonly RowRules[]
   /** null if the program declares no table of users. */

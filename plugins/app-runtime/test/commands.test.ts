@@ -126,12 +126,18 @@ t.test('a capability line can only restrict capabilities', async t => {
   t.match((await execute(none, { file: file(t, `// vox:caps fs\n${read}`) })).err, 'RUN_CAPABILITY_DENIED')
 })
 
+t.test('a capability line counts as a comment alone, and not inside a string', async t => {
+  const read = 'fn main() {\n    let text = "\n// vox:caps env\n"\n    print(std.fs.exists("/"), len(text))\n}\n'
+  t.match((await execute(run, { file: file(t, read) })).out, 'true 17\n')
+  t.match((await execute(run, { file: file(t, `  # vox:caps env, net\n${read}`) })).err, 'RUN_CAPABILITY_DENIED')
+})
+
 t.test('an unknown capability is reported', async t => {
-  t.throws(() => grantedTo({ path: 'a.vox', text: '// vox:caps fs files\n' }, ['fs']), {
+  t.throws(() => grantedTo({ path: 'a.vox', capabilities: ['fs', 'files'] }, ['fs']), {
     code: 'RUN_CAPABILITY_DENIED'
   })
-  t.same(grantedTo({ path: 'a.vox', text: '' }, ['fs', 'secrets']), ['fs'])
-  t.same(grantedTo({ path: 'a.vox', text: '# vox:caps secrets, fs\n' }, ['fs', 'secrets']), ['fs', 'secrets'])
+  t.same(grantedTo({ path: 'a.vox', capabilities: null }, ['fs', 'secrets']), ['fs'])
+  t.same(grantedTo({ path: 'a.vox', capabilities: ['secrets', 'fs'] }, ['fs', 'secrets']), ['fs', 'secrets'])
 })
 
 t.test('the same seed produces the same random numbers', async t => {

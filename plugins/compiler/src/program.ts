@@ -19,6 +19,7 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, re
   const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records)
   const functions = module.items.filter(item => item.kind === 'Function')
   const lowered = lower(module, text, { records })
+  const { users } = readUsers(module)
   const rules = module.items.flatMap(item => (item.kind === 'Table' ? (readRowRules(item, module).rules ?? []) : []))
   const guards = lowerGuards(module, span => bodies.span(span))
   return {
@@ -32,7 +33,7 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, re
     conditions: functions.flatMap(fn => conditionsOf(fn, bodies)),
     components: module.items.flatMap(item => (item.kind === 'Component' ? [item.name.text] : [])),
     indexes: module.items.flatMap(item => {
-      if (item.kind === 'Table') return uniqueColumns(item, bodies)
+      if (item.kind === 'Table') return uniqueColumns(item, users, bodies)
       return item.kind === 'Index' ? [indexOf(item, bodies)] : []
     }),
     defaults: module.items.flatMap(item => defaultsOf(item, bodies)),
@@ -40,7 +41,7 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, re
     facts: requestFacts(lowered, guards, rules),
     capabilities: requestedCapabilities(tokens),
     rules,
-    users: readUsers(module).users
+    users
   }
 }
 
@@ -68,10 +69,15 @@ function indexOf(index: Index, bodies: ExpressionLowering): ProgramIndex {
   }
 }
 
-/** Returns an index for each column with `@unique`. */
-function uniqueColumns({ name: table, fields }: Table, bodies: ExpressionLowering): ProgramIndex[] {
+/** Returns an index for each column with `@unique`, and for the one with which users sign in. */
+function uniqueColumns(
+  { name: table, fields }: Table,
+  users: Program['users'],
+  bodies: ExpressionLowering
+): ProgramIndex[] {
+  const identity = users?.table === table.text ? users.identity : null
   return fields
-    .filter(({ decorators }) => decorators.some(({ name }) => name.text === 'unique'))
+    .filter(({ name, decorators }) => name.text === identity || decorators.some(each => each.name.text === 'unique'))
     .map(({ name, ...field }) => ({
       kind: 'btree',
       table: table.text,

@@ -219,13 +219,18 @@ export abstract class ExpressionPrinter extends TypePrinter {
     return continues(first) ? indent([hardline, printed]) : [' ', printed]
   }
 
-  #lambda({ form, params, result, body }: Lambda): Doc {
+  #lambda({ form, isCancellable, params, result, body }: Lambda): Doc {
     const [only] = params
     const isBare =
       form === 'arrow' && params.length === 1 && only !== undefined && only.type === null && only.value === null
     if (form === 'fn') {
       const continues = (first: Expression): boolean => result !== null && first.kind === 'List'
-      return ['fn', this.params(params, body.start), this.result(result), this.#body(body, continues)]
+      return [
+        isCancellable ? '@cancellable fn' : 'fn',
+        this.params(params, body.start),
+        this.result(result),
+        this.#body(body, continues)
+      ]
     }
     const head = isBare ? only.name.text : this.params(params, body.start)
     return [head, ' => ', this.expression(body)]

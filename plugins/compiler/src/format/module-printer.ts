@@ -218,6 +218,7 @@ export class ModulePrinter extends DeclarationPrinter {
   #form(node: Form): Doc {
     const items = this.braces(node.items, node.end, item => {
       if (item.kind === 'FormSubmit') return `on_submit: ${item.handler.text}`
+      if (item.kind === 'FormRedirect') return ['success_redirect: ', this.string(item.path)]
       const rules = item.rules.map((rule): Doc => [` ${rule.name.text}`, this.#arguments(rule.args, item.end)])
       return [`field ${item.name.text}: ${this.type(item.type)}`, rules]
     })

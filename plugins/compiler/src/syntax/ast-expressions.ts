@@ -126,6 +126,8 @@ export interface For extends IndexedNode<'For'> {
 
 export interface Lambda extends IndexedNode<'Lambda'> {
   readonly form: 'fn' | 'arrow'
+  /** True for `@cancellable fn(…) …`, a handler that ends when its component leaves the page. */
+  readonly isCancellable: boolean
   readonly params: readonly Param[]
   readonly result: Type | null
   readonly body: Expression

@@ -106,7 +106,7 @@ export interface Fragment extends Node<'Fragment'>, Annotated {
 
 export interface Form extends Node<'Form'>, Annotated {
   readonly name: Name
-  readonly items: readonly (FormField | FormSubmit)[]
+  readonly items: readonly (FormField | FormSubmit | FormRedirect)[]
 }
 
 export interface FormField extends Node<'FormField'> {
@@ -117,6 +117,11 @@ export interface FormField extends Node<'FormField'> {
 
 export interface FormSubmit extends Node<'FormSubmit'> {
   readonly handler: Name
+}
+
+/** The page after a successful submit: `success_redirect: "/thanks"`. */
+export interface FormRedirect extends Node<'FormRedirect'> {
+  readonly path: StringLiteral
 }
 
 /** An app hook: a block of `@back_button`, `@deep_link`, `@push` or `@tokens`. */

@@ -203,6 +203,10 @@ function memberOf(p: Parser, object: Expression): Expression {
     p.advance()
     return { kind: 'TupleIndex', id: p.nextId++, start, end: p.lastEnd, object, index }
   }
+  if (p.kind === Kind.Dot) {
+    failRange(p)
+    return { kind: 'Member', id: p.nextId++, start, end: p.lastEnd, object, property: p.noName() }
+  }
   if (p.onNewLine) {
     p.fail('expected the name of a member after the dot', { start: p.lastEnd - 1, end: p.lastEnd })
     return { kind: 'Member', id: p.nextId++, start, end: p.lastEnd, object, property: p.noName() }
@@ -212,6 +216,17 @@ function memberOf(p: Parser, object: Expression): Expression {
     return messageTo(p, object, property)
   }
   return { kind: 'Member', id: p.nextId++, start, end: p.lastEnd, object, property }
+}
+
+/** Reports `a..b`: ranges are made by the function `range`. The second dot is next. */
+function failRange(p: Parser): void {
+  const { tokens, position } = p
+  const span = { start: p.lastEnd - 1, end: tokens.end(position) }
+  const isArgument = tokens.kind(position - 3) === Kind.LeftParen && p.isWord(position - 4, 'range')
+  p.fail('`..` is not an operator', span, {
+    suggestions: ['write `range(a, b)` for the ints from a up to, but not including, b'],
+    ...(isArgument ? { fixes: [{ label: 'write a comma', span, replacement: ', ' }] } : {})
+  })
 }
 
 function atMessage(p: Parser, position: number): boolean {
@@ -321,7 +336,9 @@ function primary(p: Parser): Expression {
     case Kind.For:
       return forExpression(p)
     case Kind.Fn:
-      return fnLambda(p)
+      return fnLambda(p, p.start, false)
+    case Kind.Decorator:
+      return markedLambda(p)
     case Kind.Spawn:
       return spawnExpression(p)
     case Kind.SideEffect: {
@@ -353,7 +370,8 @@ function nameOrLambda(p: Parser): Expression {
   }
   const name = p.takeName()
   if (kind === Kind.TypeIdentifier && p.kind === Kind.LeftBrace && !p.has(BEFORE_BODY) && !p.onNewLine) {
-    if (hasKey(p)) return { kind: 'Struct', id: p.nextId++, start, entries: parseEntries(p), end: p.lastEnd, name }
+    if (hasKey(p) || p.second === Kind.RightBrace)
+      return { kind: 'Struct', id: p.nextId++, start, entries: parseEntries(p), end: p.lastEnd, name }
   }
   if (kind === Kind.Identifier && p.kind === Kind.String && name.text === 'r' && p.start === name.end) {
     p.fail('raw strings are not supported', name, {
@@ -367,7 +385,17 @@ function nameOrLambda(p: Parser): Expression {
 function arrowLambda(p: Parser, start: number, params: readonly Param[]): Lambda {
   p.advance()
   const body = parseBody(p)
-  return { kind: 'Lambda', id: p.nextId++, start, end: p.lastEnd, form: 'arrow', params, result: null, body }
+  return {
+    kind: 'Lambda',
+    id: p.nextId++,
+    start,
+    end: p.lastEnd,
+    form: 'arrow',
+    isCancellable: false,
+    params,
+    result: null,
+    body
+  }
 }
 
 function parentheses(p: Parser): Expression {
@@ -472,13 +500,25 @@ function forExpression(p: Parser): Expression {
   return { kind: 'For', id: p.nextId++, start, end: p.lastEnd, binding, index, iterable, key, body }
 }
 
-function fnLambda(p: Parser): Lambda {
+/** Parses `@cancellable fn(…) …`; a decorator is next. */
+function markedLambda(p: Parser): Expression {
   const { start } = p
+  if (p.text !== '@cancellable') {
+    p.failExpecting(['an expression'], '', { suggestions: ['only `@cancellable` may precede a lambda'] })
+    return missing(p)
+  }
+  p.advance()
+  if (p.kind === Kind.Fn) return fnLambda(p, start, true)
+  p.failExpecting(['`fn`'], 'after `@cancellable`')
+  return missing(p)
+}
+
+function fnLambda(p: Parser, start: number, isCancellable: boolean): Lambda {
   p.advance()
   const params = parseParams(p)
   const result = p.inPanic ? null : resultType(p)
   const body = p.inPanic ? missing(p) : parseBody(p)
-  return { kind: 'Lambda', id: p.nextId++, start, end: p.lastEnd, form: 'fn', params, result, body }
+  return { kind: 'Lambda', id: p.nextId++, start, end: p.lastEnd, form: 'fn', isCancellable, params, result, body }
 }
 
 function spawnExpression(p: Parser): Expression {

@@ -13,7 +13,7 @@ import type {
   Field,
   Form,
   FormField,
-  FormSubmit,
+  FormRedirect,
   Fragment,
   FunctionDeclaration,
   FunctionRole,
@@ -623,14 +623,15 @@ export function parseForm(p: Parser, { start, ...prefix }: Prefix): Form {
   return { kind: 'Form', start, end: p.lastEnd, ...prefix, name, items }
 }
 
-function formItem(p: Parser): FormField | FormSubmit {
+function formItem(p: Parser): Form['items'][number] {
   const { start } = p
   if (p.acceptWord('on_submit')) {
     p.expect(Kind.Colon, 'after `on_submit`')
     const handler = p.inPanic ? p.noName() : p.expectName('the name of a function')
     return { kind: 'FormSubmit', start, end: p.lastEnd, handler }
   }
-  if (!p.acceptWord('field')) p.failExpecting(['`field`', '`on_submit`'], 'in a form')
+  if (p.atWord('success_redirect') && p.second === Kind.Colon) return formRedirect(p)
+  if (!p.acceptWord('field')) p.failExpecting(['`field`', '`on_submit`', '`success_redirect`'], 'in a form')
   const name = p.inPanic ? p.noName() : p.expectName('the name of a field')
   p.expect(Kind.Colon, 'after the name of a field')
   const type = p.inPanic ? noType(p) : parseType(p)
@@ -639,6 +640,19 @@ function formItem(p: Parser): FormField | FormSubmit {
     rules.push({ name: p.takeName(), args: callArguments(p) })
   }
   return { kind: 'FormField', start, end: p.lastEnd, name, type, rules }
+}
+
+function formRedirect(p: Parser): FormRedirect {
+  const { start } = p
+  p.advance()
+  p.advance()
+  const path = p.expectString('the path of a page')
+  if (path.end > path.start && !/^\/(?![/\\])/.test(path.value)) {
+    p.report('E0001', '`success_redirect` must be a path of this site', path, {
+      suggestions: ['write a path that begins with one slash: `"/thanks"`']
+    })
+  }
+  return { kind: 'FormRedirect', start, end: p.lastEnd, path }
 }
 
 /** Parses an app hook; its name or the opening brace is next. */

@@ -88,8 +88,20 @@ function decoratorArguments(p: Parser): DecoratorArgument[] {
 }
 
 function decoratorArgument(p: Parser): DecoratorArgument {
+  if (atWordArgument(p)) {
+    const { start } = p
+    const word = p.takeName()
+    const value = { kind: 'Identifier', id: p.nextId++, start, end: word.end, name: word.text } as const
+    return { kind: 'DecoratorArgument', start, end: word.end, name: null, value }
+  }
   const { start, end, name, value } = parseArgument(p, Kind.Colon)
   return { kind: 'DecoratorArgument', start, end, name, value }
+}
+
+/** True if the next argument is one word. It may be a keyword, such as the effect `spawn`. */
+function atWordArgument(p: Parser): boolean {
+  const isWord = p.atName && p.kind !== Kind.True && p.kind !== Kind.False
+  return isWord && (p.second === Kind.Comma || p.second === Kind.RightParen)
 }
 
 /** Converts `@endpoint(kind: query, …)` to `@query(…)`. */

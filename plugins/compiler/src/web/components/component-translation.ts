@@ -79,7 +79,8 @@ class ComponentTranslator {
     // A variable of the component must not shadow a module name that the component uses.
     this.#scope = new Scope(null, usedNames(declaration, file.program))
     this.#view = new ViewTranslator(file, this.#scope)
-    this.#view.remoteValues = (node, translated, type) => this.#response(node, translated, type)
+    this.#view.whileShown = () => this.#whileShown()
+    this.#view.remoteValues = (...request) => this.#response(...request)
   }
 
   run(): ComponentTranslation {
@@ -107,6 +108,17 @@ class ComponentTranslator {
       resolve: this.#view.resolve,
       behaviors: [...this.#behaviors].sort((a, b) => order(a) - order(b))
     }
+  }
+
+  /** Name of the function that holds back promises after the component has left the page; null if it is not used. */
+  #whileShownName: string | null = null
+
+  #whileShown(): string {
+    if (this.#whileShownName === null) {
+      this.#whileShownName = this.#scope.fresh('while_shown')
+      this.#statements.unshift(`const ${this.#whileShownName} = ${this.#file.helper('use_while_shown')}()`)
+    }
+    return this.#whileShownName
   }
 
   /** Source offsets of the behaviours, for sorting. */
@@ -223,16 +235,17 @@ class ComponentTranslator {
   }
 
   /** Adds a value that is fetched from the server while the component renders. Returns its name. */
-  #response(node: Call, translated: TypeScriptCode, type: ValueType): string {
+  #response(...[node, translated, type, follow]: Parameters<RemoteValues>): string {
     const text = codeText(translated.doc)
     const known = this.#responses.get(text)
     if (known !== undefined) return known
     const name = this.#scope.fresh(`${node.callee.kind === 'Identifier' ? node.callee.name : 'server'}_result`)
     const types = this.#file.valueType(type)
     const dependencies = this.#reads(node).map(each => this.#scope.lookup(each)?.name ?? each)
-    const hook = this.#file.helper('use_remote')
+    const hook = this.#file.helper(follow === null ? 'use_remote' : 'use_live')
     const empty = this.#empty(type, node)
-    const args: Doc = [arrow('()', translated).doc, `, [${dependencies.join(', ')}], ${empty}`]
+    const functions = [arrow('()', translated).doc, ...(follow === null ? [] : [follow.doc])]
+    const args: Doc = [join(', ', functions), `, [${dependencies.join(', ')}], ${empty}`]
     this.#statements.push([`const ${name} = ${hook}${types === null ? '' : `<${types}>`}(`, args, ')'])
     this.#responses.set(text, name)
     return name

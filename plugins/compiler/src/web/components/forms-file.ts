@@ -47,6 +47,8 @@ function formText(form: Form, file: EmittedModule): string {
   if (handler !== undefined && call === null) {
     file.program.report('web.not_in_browser', `a form cannot call \`${handler.text}\``, handler)
   }
+  const redirect = form.items.find(item => item.kind === 'FormRedirect')?.path.value
+  const ended = redirect === undefined ? 'form.reset()' : `window.location.assign(${literal(redirect)})`
   const name = form.name.text
   return `export function ${name}() {
   const [problem, set_problem] = useState<string | null>(null)
@@ -60,7 +62,7 @@ function formText(form: Form, file: EmittedModule): string {
     set_busy(true)
     try {
       ${call === null ? 'void data' : `await ${call}`}
-      form.reset()
+      ${ended}
     } catch (error) {
       set_problem(error instanceof Error ? error.message : String(error))
     } finally {

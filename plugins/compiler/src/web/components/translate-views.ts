@@ -1,3 +1,4 @@
+import { liveQueriesOf } from '@svc/contracts'
 import type { HirModule } from '../../hir/hir.ts'
 import type { Module } from '../../syntax/ast.ts'
 import { EmittedModule } from '../typescript/emitted-module.ts'
@@ -23,7 +24,7 @@ export interface TranslatedView {
 }
 
 export function translateViews(module: Module, hir: HirModule): TranslatedViews {
-  const program = new TranslatedProgram(module)
+  const program = new TranslatedProgram(module, new Set(liveQueriesOf(hir).keys()))
   const types = new TypeScriptTypes(hir)
   const helpers = new Set<string>()
   const shared = new Set<string>()

@@ -197,16 +197,26 @@ export abstract class CallTranslator extends MatchTranslator {
   #remote(node: Call, settles: boolean): TypeScriptCode {
     const { name } = node.callee as Identifier
     const entry = this.program.names.get(name)
-    const made = call(
-      this.file.client(name),
-      ...this.#ordered(node.args, entry?.signature ?? null).map(each => each.doc)
-    )
+    const args = this.#ordered(node.args, entry?.signature ?? null).map(each => each.doc)
+    const made = call(this.file.client(name), ...args)
     const type = entry === undefined ? ANY : this.program.resultOf(entry.declaration)
-    if (!settles || !isGeneric(type, 'Result')) return this.#waiting(node, made, type)
-    return this.#waiting(node, call(this.helper('settle'), made.doc), type)
+    const isResult = settles && isGeneric(type, 'Result')
+    const value = isResult ? "$value => $on_value({ _tag: 'Ok', value: $value })" : '$on_value'
+    const follow = this.program.live.has(name) ? this.#follow(name, args, entry?.signature ?? null, value) : null
+    return this.#waiting(node, isResult ? call(this.helper('settle'), made.doc) : made, type, follow)
   }
 
-  #waiting(node: Call, made: TypeScriptCode, type: ValueType): TypeScriptCode {
+  /** Returns a function that passes the later values of a live query on. */
+  #follow(name: string, args: readonly Doc[], signature: Signature | null, onValue: string): TypeScriptCode {
+    const entries = (signature?.params ?? []).flatMap(({ name: param }, index): Doc[] => {
+      const arg = args[index]
+      return arg === undefined ? [] : [[`${propertyKey(param.text)}: `, arg]]
+    })
+    const named = enclosed('{', entries, '}', ' ')
+    return arrow('($on_value, $on_error)', call(`${this.file.client(name)}.live`, named, onValue, '$on_error'))
+  }
+
+  #waiting(node: Call, made: TypeScriptCode, type: ValueType, follow: TypeScriptCode | null): TypeScriptCode {
     if (this.frame.mayAwait) return this.awaited(made)
     const names: string[] = []
     walk(node, each => {
@@ -214,7 +224,7 @@ export abstract class CallTranslator extends MatchTranslator {
       return true
     })
     const isLocal = names.some(name => this.scope.lookup(name)?.isOuter === false)
-    const known = isLocal ? null : (this.remoteValues?.(node, made, type) ?? null)
+    const known = isLocal ? null : (this.remoteValues?.(node, made, type, follow) ?? null)
     if (known !== null) return stable(known)
     return this.unavailable('a server call for each item, or outside a component,', node)
   }

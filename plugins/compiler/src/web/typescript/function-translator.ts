@@ -77,7 +77,7 @@ export abstract class FunctionTranslator extends Translator {
   }
 
   /** Translates a lambda. `argumentTypes` holds the types of parameters without an annotation. */
-  lambda({ params, body, result }: Lambda, argumentTypes: readonly ValueType[]): TypeScriptCode {
+  lambda({ isCancellable, params, body, result }: Lambda, argumentTypes: readonly ValueType[]): TypeScriptCode {
     const isAsync = this.hasToWait(body)
     const { scope } = this
     this.scope = scope.inner()
@@ -90,6 +90,7 @@ export abstract class FunctionTranslator extends Translator {
       mayAwait: isAsync,
       isLater: this.frame.isLater || isAsync,
       isInLoop: false,
+      isCancellable: isCancellable || this.frame.isCancellable === true,
       onFailure: declared === null && sink.kind === 'drop' ? 'throw' : 'return'
     }
     const head: Doc = [isAsync ? 'async ' : '', list]

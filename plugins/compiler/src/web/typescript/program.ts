@@ -36,13 +36,16 @@ export class TranslatedProgram {
   readonly module: Module
   readonly names: ModuleNames
   readonly tables: DbTables
+  /** Names of the live queries. */
+  readonly live: ReadonlySet<string>
   readonly problems: Problem[] = []
   #inferred: InferredTypes | null = null
   readonly #components: ReadonlyMap<string, Declaration>
   readonly #isAsync = new Map<FunctionDeclaration, boolean>()
 
-  constructor(module: Module) {
+  constructor(module: Module, live: ReadonlySet<string> = new Set()) {
     this.module = module
+    this.live = live
     this.names = moduleNames(module)
     this.tables = tablesOf(module)
     this.#components = new Map(

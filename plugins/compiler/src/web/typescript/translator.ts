@@ -24,6 +24,8 @@ export interface FunctionFrame {
   readonly isInLoop: boolean
   /** Handling of a failure by `?`. */
   readonly onFailure: 'return' | 'throw'
+  /** True if the function ends when its component leaves the page. */
+  readonly isCancellable?: boolean
   /** States that are read after an assignment, each with the variable of its newest value. */
   readonly newest: ReadonlyMap<string, string>
 }
@@ -31,8 +33,16 @@ export interface FunctionFrame {
 /** Synchronous device functions. */
 export const SYNCHRONOUS: ReadonlySet<string> = new Set(['platform', 'has_camera'])
 
-/** Adds a value that is requested from the server during a render. Returns its name. */
-export type RemoteValues = (call: Call, translated: TypeScriptCode, type: ValueType) => string | null
+/**
+ * Adds a value that is requested from the server during a render. Returns its name. `follow`: function that passes the
+ * later values of a live query on; null for other calls.
+ */
+export type RemoteValues = (
+  call: Call,
+  translated: TypeScriptCode,
+  type: ValueType,
+  follow: TypeScriptCode | null
+) => string | null
 
 /**
  * Translates code to TypeScript. Statements that an expression needs are added to the enclosing function. If that is

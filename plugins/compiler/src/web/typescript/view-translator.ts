@@ -17,6 +17,8 @@ import { type Resolve, textParts, textValue } from './view-text.ts'
 export class ViewTranslator extends CallTranslator {
   /** Strings that a view shows, rather than uses as values. */
   readonly #shownTexts = new Set<Expression>()
+  /** Returns the function of the component that holds back a promise once the component has left the page. */
+  whileShown: (() => string) | null = null
   #svgDepth = 0
 
   /** Translates a part of a view. */
@@ -53,6 +55,11 @@ export class ViewTranslator extends CallTranslator {
       )
       return this.#displayed(this.expression(value), this.typeOf(value))
     }
+  }
+
+  protected override awaited(value: TypeScriptCode): TypeScriptCode {
+    if (this.frame.isCancellable !== true || this.whileShown === null) return super.awaited(value)
+    return super.awaited(call(this.whileShown(), value.doc))
   }
 
   protected markup(expression: Element | ElementFragment): TypeScriptCode {
@@ -170,7 +177,7 @@ export class ViewTranslator extends CallTranslator {
       const isUnnamed = isSubmit && node.params.length === 0
       const list = isUnnamed ? this.scope.fresh('event') : this.params(node.params, argumentTypes)
       const event = isUnnamed ? list : (this.scope.lookup(node.params[0]?.name.text ?? '')?.name ?? '')
-      const made = frame(node.body)
+      const made = { ...frame(node.body), isCancellable: node.isCancellable }
       const statements = this.functionBody(node.body, made, { kind: 'drop' })
       this.scope = scope
       return this.#handlerOf(list, made.mayAwait, isSubmit ? [prevented(event), ...statements] : statements)
@@ -272,7 +279,17 @@ export class ViewTranslator extends CallTranslator {
     if (params === 0) return this.handler(called, argumentTypes, isSubmit)
     const param = { kind: 'Param', name, type: null, value: null, start, end } as const
     return this.handler(
-      { kind: 'Lambda', id: NO_ID, form: 'arrow', params: [param], result: null, body: called, start, end },
+      {
+        kind: 'Lambda',
+        id: NO_ID,
+        form: 'arrow',
+        isCancellable: false,
+        params: [param],
+        result: null,
+        body: called,
+        start,
+        end
+      },
       argumentTypes,
       isSubmit
     )

@@ -203,6 +203,24 @@ t.test('elements of loops have a key: the declared key, the row id, or the posit
   t.end()
 })
 
+t.test('a cancellable handler stops at its next server call after its component has left the page', t => {
+  const slow = '@server fn slow() to int { 1 }'
+  const go = (mark: string): string =>
+    component(`state n: int = 0\nview: <p on:click={${mark}fn(_e) { let x = slow()\n n = x }}/>`, slow)
+  t.match(go('@cancellable '), /const while_shown = use_while_shown\(\)\n[\s\S]*await while_shown\(slow\(\)\)/)
+  t.match(go(''), 'await slow()')
+  t.notMatch(go(''), 'use_while_shown')
+  t.end()
+})
+
+t.test('a form with success_redirect opens that page after a successful submit, and others are emptied', t => {
+  const form = (redirect: string): string | undefined =>
+    emitted(`@form F { field a: str on_submit: g ${redirect} }\n@mutation fn g(a: str) to int { 1 }`).files['forms.tsx']
+  t.match(form('success_redirect: "/thanks"'), /await g\([^\n]*\n +window\.location\.assign\('\/thanks'\)/)
+  t.match(form(''), /await g\([^\n]*\n +form\.reset\(\)/)
+  t.end()
+})
+
 t.test('styles become a CSS file, and values cannot end their declaration', t => {
   const { files } = emitted(
     'component A() { view: <p/> }\nstyle { .a-b { maxWidth: "1px" color: "red } body { x: y" } }'

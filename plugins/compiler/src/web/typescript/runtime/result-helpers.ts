@@ -58,5 +58,89 @@ export function use_remote<T>(load: () => Promise<T>, dependencies: readonly unk
 }
 `,
     imports: { react: ['useEffect', 'useState'], './vox-client': ['voxClient'] }
+  },
+  use_live: {
+    source: `/** Like \`use_remote\`, but follows a live query after its first value. */
+export function use_live<T>(
+  load: () => Promise<T>,
+  follow: (on_value: (value: T) => void, on_error: () => void) => () => void,
+  dependencies: readonly unknown[],
+  empty: T
+): T {
+  const [response, set_response] = useState(empty)
+  const reload = useRef(() => {})
+  useEffect(() => {
+    let is_current = true
+    let is_followed = false
+    let end = (): void => {}
+    const shown = (value: T): void => {
+      if (is_current && !is_followed) set_response(value)
+    }
+    reload.current = () => {
+      if (!is_followed) load().then(shown, error => console.error(error))
+    }
+    const begin = (): void => {
+      if (!is_current) return
+      end = follow(
+        value => {
+          is_followed = true
+          set_response(value)
+        },
+        () => {
+          is_followed = false
+        }
+      )
+    }
+    load().then(
+      value => {
+        shown(value)
+        begin()
+      },
+      error => {
+        console.error(error)
+        begin()
+      }
+    )
+    return () => {
+      is_current = false
+      end()
+    }
+  }, dependencies)
+  useEffect(() => {
+    const listener = (): void => reload.current()
+    voxClient.onChange.add(listener)
+    return () => {
+      voxClient.onChange.delete(listener)
+    }
+  }, [])
+  return response
+}
+`,
+    imports: { react: ['useEffect', 'useRef', 'useState'], './vox-client': ['voxClient'] }
+  },
+  use_while_shown: {
+    source: `/** Returns a function that passes a promise on, but leaves it pending once the component has left the page. */
+export function use_while_shown(): <T>(promise: Promise<T>) => Promise<T> {
+  const is_shown = useRef(true)
+  useEffect(() => {
+    is_shown.current = true
+    return () => {
+      is_shown.current = false
+    }
+  }, [])
+  return promise =>
+    new Promise((resolve, reject) => {
+      promise.then(
+        value => {
+          if (is_shown.current) resolve(value)
+        },
+        error => {
+          if (is_shown.current) reject(error)
+        }
+      )
+    })
+}
+`,
+    imports: { react: ['useEffect', 'useRef'] }
   }
 } satisfies Readonly<Record<string, Helper>>
