@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { Parser, parse } from '#syntax'
 import { flaw } from './flaw.ts'
 import { mutated, type Random, randomFrom, tokenSoup } from './mutated-source.ts'
 
@@ -27,4 +28,25 @@ t.test('lexer, parser, checks and formatter handle every generated source', asyn
     else clean++
   }
   t.equal(clean, CASES)
+})
+
+t.test('the parser reads each token about once, so that its time is linear', async t => {
+  const random = randomFrom(20_260)
+  const { advance, moveTo } = Parser.prototype
+  let reads = 0
+  t.teardown(() => Object.assign(Parser.prototype, { advance, moveTo }))
+  Parser.prototype.advance = function (this: Parser): void {
+    reads++
+    advance.call(this)
+  }
+  Parser.prototype.moveTo = function (this: Parser, position: number): void {
+    reads++
+    moveTo.call(this, position)
+  }
+  let tokens = 0
+  for (let index = 0; index < CASES; index++) {
+    const source = nextSource(random)
+    tokens += parse(source, { script: random() < 0.2 }).tokens.length
+  }
+  t.ok(reads <= 1.05 * tokens, `${reads} reads of ${tokens} tokens`)
 })

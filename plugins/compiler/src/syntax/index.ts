@@ -4,7 +4,7 @@ export type { Declaration, Expression, FunctionDeclaration, Statement } from './
 export type { Identifier } from './ast-expressions.ts'
 export { lex } from './lexer.ts'
 export { parse } from './parse.ts'
-export { MAX_HEIGHT, MAX_NESTING } from './parser/parser.ts'
+export { MAX_HEIGHT, MAX_NESTING, Parser } from './parser/parser.ts'
 export { sameSyntax } from './same-syntax.ts'
 export { stringValue } from './string-value.ts'
 export { describeKind, KEYWORDS, Kind } from './token.ts'
