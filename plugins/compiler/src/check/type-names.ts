@@ -9,7 +9,7 @@ import type { NodeRule } from './node-rule.ts'
 const BUILTIN_TYPES: ReadonlySet<string> = new Set(
   (
     'int float str bool char dec unit Unit never any Element List list Map map Set set Stream Tensor Option Result Id ' +
-    'Json JsonBody Regex Match Request Response Database Table Handle cap Self'
+    'Json JsonBody Regex Match Request Response Database Table Handle cap Self Page'
   ).split(' ')
 )
 

@@ -61,6 +61,8 @@ export type RecordTypes = ReadonlyMap<ObjectLiteral, string>
 
 /** Lowers bodies. The parser limits the depth of the syntax tree, so recursion is safe. */
 export class ExpressionLowering {
+  /** Builtin records that the bodies use. */
+  readonly records = new Set<string>()
   readonly #offsets: ByteOffsets
   readonly #tables: DbTables
   readonly #records: RecordTypes
@@ -348,6 +350,7 @@ export class ExpressionLowering {
   }
 
   #page({ size, cursor }: NonNullable<DbChain['operation']['page']>): HirDbTableOp['page'] {
+    this.records.add('Page')
     return { size: this.expression(size), cursor: cursor === null ? null : this.expression(cursor) }
   }
 

@@ -15,6 +15,7 @@ import { WITHOUT_BODY } from '../syntax/decorators.ts'
 import { onSignUpOf } from '../syntax/on-sign-up.ts'
 import { roleTexts } from '../syntax/role-texts.ts'
 import { tablesOf } from '../types/db/db-tables.ts'
+import { builtinRecords } from './builtin-records.ts'
 import { ByteOffsets } from './byte-offsets.ts'
 import { DecoratorValues } from './decorator-values.ts'
 import type {
@@ -56,6 +57,7 @@ type Arrays = { readonly [Key in keyof HirModule]: HirModule[Key][number][] }
 
 class ModuleLowering {
   readonly #module: Module
+  readonly #source: string
   readonly #bodies: ExpressionLowering
   readonly #stateful: StatefulLowering
   readonly #results: KnownTypes['results']
@@ -80,6 +82,7 @@ class ModuleLowering {
 
   constructor(module: Module, source: string, { results = () => null, records = new Map() }: Partial<KnownTypes>) {
     this.#module = module
+    this.#source = source
     this.#results = results
     this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module), records)
     this.#stateful = new StatefulLowering(this.#bodies)
@@ -88,6 +91,7 @@ class ModuleLowering {
   run(): HirModule {
     for (const item of this.#module.items) this.#declaration(item)
     if (this.#scriptStatements.length > 0) this.#arrays.functions.push(this.#script())
+    this.#arrays.types.push(...builtinRecords(this.#module, this.#source, this.#bodies.records, () => this.#bodies.define()))
     return this.#arrays
   }
 
