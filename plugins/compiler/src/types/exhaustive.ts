@@ -33,10 +33,14 @@ export interface Coverage {
 /** Finds the definition of a constructor whose type is unknown. */
 export type FindConstructor = (name: string) => TypeDef | undefined
 
-/** Returns which values the arms of a `match` on a value of type `subject` leave out, and which patterns are in vain. */
+/**
+ * Returns which values the arms of a `match` on a value of type `subject` leave out, and which patterns are in vain. A
+ * match with a pattern of another type is not judged: that pattern is reported elsewhere.
+ */
 export function coverage(subject: Type, arms: readonly MatchArm[], find: FindConstructor): Coverage {
   const patterns = arms.flatMap(arm => arm.patterns)
   const type = subjectType(subject, patterns)
+  if (!patterns.every(pattern => new Search(find, 0).belongsTo(pattern, type))) return NOT_JUDGED
   const redundant = redundantPatterns(type, arms, find)
   const rows = arms.flatMap(arm => (arm.guard === null ? arm.patterns.map(row) : []))
   const search = new Search(find, MAX_WITNESSES + 1)
@@ -47,6 +51,8 @@ export function coverage(subject: Type, arms: readonly MatchArm[], find: FindCon
     redundant
   }
 }
+
+const NOT_JUDGED: Coverage = { missing: [], hasMore: false, redundant: [] }
 
 /** A database operation is a `Result` for patterns of a Result, else its value. */
 function subjectType(subject: Type, patterns: readonly Pattern[]): Type {
@@ -199,6 +205,25 @@ class Search {
     } finally {
       this.#depth = 0
     }
+  }
+
+  /** True if all parts of a pattern can match values of their types. */
+  belongsTo(pattern: Pattern, within: Type): boolean {
+    const open: [Pattern, Type][] = [[pattern, within]]
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const [part, type] = next
+      const head = headOf(part)
+      if (head.kind === 'anything' || isUnknown(type)) continue
+      const constructors = this.#constructorsOf(type, [head])
+      if (head.kind === 'literal') {
+        if (constructors !== null) return false
+        continue
+      }
+      const known = constructors?.find(({ name }) => name === head.name)
+      if (known === undefined || head.args.length > known.fields.length) return false
+      for (const [index, arg] of head.args.entries()) open.push([arg, known.fields[index] as Type])
+    }
+    return true
   }
 
   /** Returns rows of values that no row of patterns matches. */

@@ -26,7 +26,9 @@ export function expectedIn(source: string): Expected {
   const index = lines.findIndex(line => line.includes(' // '))
   const mark = /\/\/ (?:@(\d+) )?([EW|]+) (\S+)$/.exec(lines[index] ?? '')
   if (mark === null) throw new Error(`no mistake is marked in: ${source}`)
-  const codes = (mark[3] as string).split('|').map(code => (/^(E\d|lint\.|vox\/)/.test(code) ? code : `typecheck.${code}`))
+  const codes = (mark[3] as string)
+    .split('|')
+    .map(code => (/^(E\d|lint\.|vox\/)/.test(code) ? code : `typecheck.${code}`))
   return { line: Number(mark[1] ?? index + 1), severities: (mark[2] as string).split('|'), codes }
 }
 
