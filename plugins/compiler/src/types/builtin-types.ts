@@ -15,6 +15,9 @@ export const RESULT = define('builtin', 'Result', 'T', 'E')
 /** The row id of a table. Ids and ints convert to each other. */
 export const ID = define('builtin', 'Id', 'T')
 
+/** A page of rows, with the cursor of the next one. */
+export const PAGE = define('builtin', 'Page', 'T')
+
 export const INT = named(primitive('int'))
 export const FLOAT = named(primitive('float'))
 export const STR = named(primitive('str'))
@@ -32,12 +35,22 @@ export const id = (row: Type): Type => named(ID, [row])
 /** The type of an error is `str` unless a second argument names another. */
 export const result = (value: Type, error: Type = STR): Type => named(RESULT, [value, error])
 
+const [ITEM] = PAGE.generics
+PAGE.fields = new Map(
+  ITEM === undefined
+    ? []
+    : [
+        ['items', { name: 'items', type: list(ITEM), isOptional: false, field: null }],
+        ['next', { name: 'next', type: option(STR), isOptional: false, field: null }]
+      ]
+)
+
 const defOf = (type: Type): TypeDef => (type as NamedType).def
 
 /** Definitions of the types that every program has, by each of their names. The table of natives adds records. */
 export const BUILTIN_DEFS: ReadonlyMap<string, TypeDef> = new Map([
   ...[INT, FLOAT, STR, BOOL, CHAR, DEC, UNIT, ELEMENT].map(type => [defOf(type).name, defOf(type)] as const),
-  ...[LIST, MAP, SET, STREAM, OPTION, RESULT, ID].map(def => [def.name, def] as const),
+  ...[LIST, MAP, SET, STREAM, OPTION, RESULT, ID, PAGE].map(def => [def.name, def] as const),
   ['unit', defOf(UNIT)],
   ['list', LIST],
   ['map', MAP]

@@ -1,3 +1,4 @@
+import { ID, INT } from './builtin-types.ts'
 import { type FnType, type NamedType, type RecordType, resolved, type Type, type VarType } from './type.ts'
 
 /**
@@ -43,7 +44,8 @@ function isOpen({ kind }: Type): boolean {
 }
 
 function unifyNamed(a: NamedType, b: NamedType): boolean {
-  return a.def === b.def && unifyAll(a.args, b.args)
+  if (a.def !== b.def) return (a.def === ID && b === INT) || (b.def === ID && a === INT)
+  return unifyAll(a.args, b.args)
 }
 
 function unifyAll(a: readonly Type[], b: readonly Type[]): boolean {

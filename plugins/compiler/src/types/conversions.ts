@@ -1,0 +1,283 @@
+import type { Fix } from '../diagnostics/diagnostic.ts'
+import type { Expression } from '../syntax/ast-expressions.ts'
+import { bare } from '../syntax/entries.ts'
+import { isStatement } from '../syntax/is-statement.ts'
+import type { Span } from '../syntax/node.ts'
+import { CHAR, DEC, FLOAT, ID, INT, LIST, MAP, OPTION, PAGE, RESULT, result, STR, UNIT } from './builtin-types.ts'
+import type { Context, Why } from './context.ts'
+import { show } from './show.ts'
+import { substitute } from './substitute.ts'
+import {
+  ANY,
+  type AnswerType,
+  type FieldType,
+  type NamedType,
+  named,
+  newVar,
+  type RecordType,
+  type RigidType,
+  resolved,
+  type Type,
+  type TypeDef
+} from './type.ts'
+import type { Conversion } from './typed-module.ts'
+import { link, unify } from './unify.ts'
+
+/**
+ * Makes a value of type `found` one of type `expected`, by the closed list of conversions. Reports a mismatch. Returns
+ * the type that the value has at its place.
+ */
+export function coerce(context: Context, at: Expression, found: Type, expected: Type, why: Why): Type {
+  const value = resolved(found)
+  const target = resolved(expected)
+  if (value === target) return target
+  const conversion = conversionTo(value, target, at, why.wrapsSome === true)
+  if (conversion === false) {
+    reportMismatch(context, at, value, target, why)
+    return target
+  }
+  if (conversion !== null) applyConversion(context, at, conversion)
+  return target.kind === 'var' || target.kind === 'any' ? value : target
+}
+
+/**
+ * Returns how a value becomes one of the expected type: null if it is one already, false if it cannot become one. Links
+ * variables.
+ */
+export function conversionTo(
+  value: Type,
+  target: Type,
+  at: Expression | null,
+  wrapsSome: boolean
+): Conversion | null | false {
+  if (value.kind === 'error' || target.kind === 'error' || value.kind === 'never') return null
+  if (target.kind === 'any') return null
+  if (value.kind === 'any') {
+    if (target.kind === 'var') return link(target, ANY) ? null : false
+    return target.kind === 'fn' ? false : { kind: 'any', type: target }
+  }
+  if (value.kind === 'answer') return answerTo(value, target, at, wrapsSome)
+  if (value.kind === 'var' || target.kind === 'var') return unify(value, target) ? null : false
+  if (target.kind === 'answer') return toAnswer(value, target, at, wrapsSome)
+  if (value.kind === 'named' && target.kind === 'named') {
+    if (value.def === target.def) {
+      if (fitsInside(value, target) || unify(value, target)) return null
+      return wrapsSome && target.def === OPTION ? wrapped(value, target, at) : false
+    }
+    if (value === INT && target === FLOAT) return { kind: 'float' }
+    if (value === CHAR && target === STR) return null
+    if (value === STR && target === CHAR) return at !== null && isCharacter(at) ? null : false
+    if ((value.def === ID && target === INT) || (value === INT && target.def === ID)) return null
+    if (wrapsSome && target.def === OPTION) return wrapped(value, target, at)
+    return value.def.kind === 'row' ? rowTo(value, target) : false
+  }
+  if (value.kind === 'record' && target.kind === 'named') return recordTo(value, target, at, wrapsSome)
+  if (value.kind === 'fn' && target.kind === 'fn') return fitsFunction(value, target) ? null : false
+  if (wrapsSome && target.kind === 'named' && target.def === OPTION) return wrapped(value, target, at)
+  return unify(value, target) ? null : false
+}
+
+function answerTo(value: AnswerType, target: Type, at: Expression | null, wrapsSome: boolean): Conversion | false {
+  if (target.kind === 'answer') return answerTo(value, resolved(target.value), at, wrapsSome)
+  if (target.kind === 'named' && target.def === RESULT) {
+    const inner = resolved(value.value)
+    // The value itself may be a Result that is expected.
+    if (!(inner.kind === 'named' && inner.def === RESULT)) {
+      return unify(result(value.value, ANY), target) || fitsInside(result(value.value, ANY), target)
+        ? { kind: 'keep' }
+        : false
+    }
+  }
+  return conversionTo(resolved(value.value), target, at, wrapsSome) === false ? false : { kind: 'unwrap' }
+}
+
+/** A route that declares `to T` may also answer `Ok(value)` or an Error. */
+function toAnswer(
+  value: Type,
+  target: AnswerType,
+  at: Expression | null,
+  wrapsSome: boolean
+): Conversion | null | false {
+  const inner = resolved(target.value)
+  const isResult = value.kind === 'named' && value.def === RESULT
+  const isResultExpected = inner.kind === 'named' && inner.def === RESULT
+  if (!isResult || isResultExpected) return conversionTo(value, inner, at, wrapsSome)
+  const [success = ANY] = value.args
+  return conversionTo(resolved(success), inner, null, wrapsSome)
+}
+
+function wrapped(value: Type, target: NamedType, at: Expression | null): Conversion | false {
+  const inner = resolved(target.args[0] ?? ANY)
+  return conversionTo(value, inner, at, false) === false ? false : { kind: 'some' }
+}
+
+/** A record becomes a struct if it has its fields. Only a literal becomes a variant, a row or a Map. */
+function recordTo(value: RecordType, target: NamedType, at: Expression | null, wrapsSome: boolean): Conversion | false {
+  if (target.def === OPTION && wrapsSome) return wrapped(value, target, at)
+  const isLiteral = at !== null && bare(at).kind === 'Object'
+  if (target.def === MAP && isLiteral) return { kind: 'map' }
+  const { fields } = target.def
+  if (fields === null || (target.def.kind === 'row' && !isLiteral)) return false
+  for (const [name, type] of value.fields) {
+    const field = fields.get(name)
+    if (field === undefined) {
+      // A record that is no literal may have more fields than the struct.
+      if (isLiteral) return false
+      continue
+    }
+    if (conversionTo(resolved(type), resolved(fieldTypeOf(target, field)), null, true) === false) return false
+  }
+  for (const [name, field] of fields) if (!field.isOptional && !value.fields.has(name)) return false
+  return { kind: 'record', def: target.def }
+}
+
+/** A row, also one with some of its columns, becomes a struct with such fields. */
+function rowTo(value: NamedType, target: NamedType): Conversion | false {
+  if (target.def.kind !== 'struct' || target.def.fields === null) return false
+  for (const field of target.def.fields.values()) {
+    const column = value.def.fields?.get(field.name)
+    const wanted = resolved(fieldTypeOf(target, field))
+    if (column === undefined ? !field.isOptional : conversionTo(resolved(column.type), wanted, null, true) === false)
+      return false
+  }
+  return { kind: 'record', def: target.def }
+}
+
+/** Types whose elements convert like values of their own: results of the database. */
+const CONVERTED: ReadonlySet<TypeDef> = new Set([LIST, OPTION, PAGE, RESULT])
+
+/** True for lists, Options and pages of records or rows that become structs. */
+function fitsInside(value: Type, target: Type): boolean {
+  if (value.kind !== 'named' || target.kind !== 'named' || value.def !== target.def || !CONVERTED.has(value.def))
+    return false
+  const [from, to] = [resolved(value.args[0] ?? ANY), resolved(target.args[0] ?? ANY)]
+  if (to.kind !== 'named' || (value.def === RESULT && !unify(value.args[1] ?? ANY, target.args[1] ?? ANY))) return false
+  if (to.def.kind === 'struct') {
+    if (from.kind === 'record') return recordTo(from, to, null, false) !== false
+    return from.kind === 'named' && from.def.kind === 'row' && rowTo(from, to) !== false
+  }
+  return fitsInside(from, to)
+}
+
+/** True if a function can stand in for another: a result that nobody takes may have any type. */
+function fitsFunction(value: Extract<Type, { kind: 'fn' }>, target: Extract<Type, { kind: 'fn' }>): boolean {
+  if (value.params.length < target.params.length) return false
+  for (const [index, { type, isOptional }] of value.params.entries()) {
+    const given = target.params[index]
+    if (given === undefined) {
+      if (!isOptional) return false
+    } else if (!unify(given.type, type)) return false
+  }
+  const wanted = resolved(target.result)
+  if (wanted === UNIT) return true
+  const given = resolved(value.result)
+  if (given.kind === 'answer' && wanted.kind !== 'answer') return answerTo(given, wanted, null, false) !== false
+  return unify(given, wanted)
+}
+
+/** Returns the type of a field in a type with arguments. */
+export function fieldTypeOf(owner: Type, field: FieldType): Type {
+  if (owner.kind !== 'named' || owner.args.length === 0) return field.type
+  return withDefinition(field.type, owner.def, owner.args)
+}
+
+function withDefinition(type: Type, { generics }: TypeDef, args: readonly Type[]): Type {
+  const by = new Map<RigidType, Type>()
+  for (const [index, parameter] of generics.entries()) by.set(parameter, args[index] ?? ANY)
+  return substitute(type, by)
+}
+
+/** Returns the type of a definition with a variable for each parameter. */
+export function instantiate(def: TypeDef, origin: Span): NamedType {
+  if (def.generics.length === 0) return named(def) as NamedType
+  return named(
+    def,
+    def.generics.map(() => newVar(origin))
+  ) as NamedType
+}
+
+function isCharacter(at: Expression): boolean {
+  const literal = bare(at)
+  return literal.kind === 'String' && [...literal.value].length === 1
+}
+
+/** Returns the value of a database operation; other types are returned as they are. */
+export function unwrapped(type: Type): Type {
+  const inner = resolved(type)
+  return inner.kind === 'answer' ? resolved(inner.value) : inner
+}
+
+/**
+ * Notes a conversion where it happens: at the last value of a block, and at that of each branch.
+ */
+export function applyConversion(context: Context, at: Expression, conversion: Conversion): void {
+  switch (at.kind) {
+    case 'Paren':
+      applyConversion(context, at.inner, conversion)
+      return
+    case 'Block': {
+      const last = at.statements.at(-1)
+      if (last?.kind === 'ExpressionStatement') applyConversion(context, last.expression, conversion)
+      return
+    }
+    case 'If':
+      applyConversion(context, at.then, conversion)
+      if (at.else !== null) applyConversion(context, at.else, conversion)
+      return
+    case 'Match':
+      for (const { body } of at.arms) if (!isStatement(body)) applyConversion(context, body, conversion)
+      return
+    default:
+      // A branch that is a float already needs no conversion.
+      if (conversion.kind === 'float' && unwrapped(context.types[at.id] ?? ANY) !== INT) return
+      context.convert(at, conversion)
+  }
+}
+
+/** Reports a value that does not have the type that its place asks for. */
+export function reportMismatch(context: Context, at: Expression, found: Type, expected: Type, why: Why): void {
+  const { within } = why
+  if (within !== undefined) {
+    if (within.isReported) return
+    within.isReported = true
+    reportMismatch(context, within.at, within.of(found), within.expected, within.why)
+    return
+  }
+  context.report(why.code, why.message, at, {
+    expectedType: show(expected),
+    foundType: show(found),
+    fixes: fixesFor(at, found, expected, why),
+    ...(why.related === undefined ? {} : { related: [why.related] })
+  })
+}
+
+/** Expressions that can precede a method call without parentheses. */
+const BINDS_TIGHTLY: ReadonlySet<string> = new Set(['Call', 'Identifier', 'Member', 'IndexAccess', 'Paren'])
+
+function fixesFor(at: Expression, found: Type, expected: Type, { annotation }: Why): Fix[] {
+  if (found.kind !== 'named' || (found.def !== RESULT && found.def !== OPTION)) return []
+  const inner = resolved(found.args[0] ?? ANY)
+  if (inner.kind !== 'any' && BINDS_TIGHTLY.has(at.kind) && mayFit(inner, expected)) {
+    return [{ label: 'unwrap the value first', span: { start: at.end, end: at.end }, replacement: '.unwrap()' }]
+  }
+  if (annotation === undefined || found.def !== RESULT) return []
+  const replacement = show(found)
+  return [{ label: `declare it as ${replacement}`, span: annotation, replacement }]
+}
+
+/** True if a value fits without a conversion of its parts. Links no variables. */
+function mayFit(value: Type, target: Type): boolean {
+  if (value.kind === 'var' || target.kind === 'var') return false
+  if (value.kind === 'named' && target.kind === 'named') {
+    if (value === INT) return target === INT || target === FLOAT || target.def === ID
+    return (
+      value.def === target.def && value.args.every((arg, i) => mayFit(resolved(arg), resolved(target.args[i] ?? ANY)))
+    )
+  }
+  return value.kind === target.kind && (value.kind === 'any' || show(value) === show(target))
+}
+
+/** True for the types that `-`, `*`, `<` and the like accept. */
+export function isNumber(type: Type): boolean {
+  return type === INT || type === FLOAT || type === DEC || (type.kind === 'named' && type.def === ID)
+}

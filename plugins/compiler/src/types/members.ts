@@ -1,0 +1,253 @@
+import { spellingFix } from '../diagnostics/diagnostic.ts'
+import type { Expression, IndexAccess, Member, TupleIndex } from '../syntax/ast-expressions.ts'
+import { bare } from '../syntax/entries.ts'
+import type { Name } from '../syntax/node.ts'
+import { ID, INT, LIST, MAP, OPTION, RESULT, STR } from './builtin-types.ts'
+import type { Context, Inference } from './context.ts'
+import { coerce, fieldTypeOf, unwrapped } from './conversions.ts'
+import { inferTable } from './database.ts'
+import { isDbMember } from './db/chain.ts'
+import { isNativeFunction } from './natives-contract.ts'
+import { meaningOf, nativeValue, nearest } from './resolve.ts'
+import { show } from './show.ts'
+import { ANY, ERROR, newVar, resolved, type Type } from './type.ts'
+import { unify } from './unify.ts'
+
+export function inferMember(inference: Inference, node: Member): Type {
+  const { context } = inference
+  if (isDbMember(node)) return inferTable(context, node)
+  const path = namespacePath(context, node)
+  if (path !== null) return namespaceMember(context, node, path)
+  const object = inference.infer(node.object)
+  if (unwrapped(object).kind === 'var') {
+    context.settle()
+    if (unwrapped(object).kind === 'var') {
+      const type = newVar(node.property)
+      context.when(unwrapped(object), node.property, known => {
+        unify(type, memberOf(context, node, known))
+      })
+      return type
+    }
+  }
+  return memberOf(context, node, object)
+}
+
+/**
+ * Returns the path of a member of a namespace: `std.fs.read`; null for members of values. A name that the program
+ * declares is no namespace, unless it is an import of one.
+ */
+export function namespacePath(context: Context, node: Member): string | null {
+  const names: string[] = [node.property.text]
+  let at: Expression = node.object
+  while (at.kind === 'Member') {
+    names.push(at.property.text)
+    at = at.object
+  }
+  if (at.kind !== 'Identifier') return null
+  const root = rootOf(context, at.name)
+  return root === null ? null : [root, ...names.reverse()].join('.')
+}
+
+/** Returns the namespace that a name stands for, also if the name is an import of it. */
+function rootOf(context: Context, name: string): string | null {
+  const meaning = meaningOf(context, name)
+  if (meaning?.kind === 'root') return name
+  if (meaning?.kind !== 'module' || meaning.entry.declaration.kind !== 'Import') return null
+  for (const item of meaning.entry.declaration.items) {
+    if (item.kind !== 'PathImport' || item.members !== null || item.path[0]?.text !== 'std') continue
+    if ((item.alias ?? item.path.at(-1)) === meaning.entry.name) return item.path.map(({ text }) => text).join('.')
+  }
+  return null
+}
+
+function namespaceMember(context: Context, node: Member, path: string): Type {
+  const split = path.lastIndexOf('.')
+  const owner = path.slice(0, split)
+  const members = context.natives.namespace(owner)
+  const member = members?.get(node.property.text)
+  if (member === undefined) {
+    if (context.natives.namespace(path) === undefined) reportMissingMember(context, node.property, owner, members)
+    context.addUse({ kind: 'host', node, path })
+    return ANY
+  }
+  if (isNativeFunction(member)) context.addUse({ kind: 'native', node, native: member, path })
+  return nativeValue(member, node)
+}
+
+/** Reports a member that a known namespace lacks. Hosts may add namespaces. */
+export function reportMissingMember(
+  context: Context,
+  property: Name,
+  owner: string,
+  members: ReadonlyMap<string, unknown> | undefined
+): void {
+  if (members === undefined || property.text === '' || owner === 'std') return
+  const near = nearest(context, property.text, () => [...members.keys()])
+  context.report('typecheck.unknown_std', `\`${owner}\` has no \`${property.text}\``, property, {
+    suggestions: [`it has ${[...members.keys()].map(member => `\`${member}\``).join(', ')}`],
+    ...spellingFix(near, property)
+  })
+}
+
+/** Returns the type of a member of a value. Reports a member that does not exist. */
+function memberOf(context: Context, { object, property }: Member, type: Type): Type {
+  const wrapping = wrappingOf(type)
+  if (wrapping !== null) return wrappedMember(context, object, property, type, wrapping)
+  const value = unwrapped(type)
+  switch (value.kind) {
+    case 'any':
+    case 'error':
+    case 'never':
+      return value
+    case 'record': {
+      const field = value.fields.get(property.text)
+      return field ?? unknownField(context, property, value, [...value.fields.keys()])
+    }
+    case 'named': {
+      const { fields } = value.def
+      // A lint reports `id` that means `_id`.
+      const isKey = value.def.kind === 'row' && property.text === 'id' && !fields?.has('id')
+      const field = fields?.get(isKey ? '_id' : property.text)
+      if (field !== undefined) return fieldTypeOf(value, field)
+      if (context.declarations.isUnknown(value.def)) return ERROR
+      if (isOpaque(context, value.def.name, value.def.kind)) return ANY
+      return unknownField(context, property, value, fields === null ? [] : [...fields.keys()])
+    }
+    case 'tuple': {
+      const item = value.items[Number(property.text)]
+      return item ?? unknownField(context, property, value, [])
+    }
+    default:
+      return unknownField(context, property, value, [])
+  }
+}
+
+/** True for types of the host, and documents, whose members are known only when the program runs. */
+function isOpaque(context: Context, name: string, kind: string): boolean {
+  if (kind === 'opaque' || kind === 'machine') return true
+  return name === 'JsonBody' || (name === 'Json' && context.natives.type(name) !== undefined)
+}
+
+function unknownField(context: Context, property: Name, type: Type, fields: readonly string[]): Type {
+  if (property.text === '') return ERROR
+  const near = nearest(context, property.text, () => fields)
+  const message = `${show(type)} has no field \`${property.text}\``
+  context.report('typecheck.unknown_field', message, property, spellingFix(near, property))
+  return ERROR
+}
+
+/** A type that wraps the value whose field is accessed. */
+interface Wrapping {
+  /** Code that unwraps the value. */
+  readonly unwraps: string
+  readonly inner: Type
+}
+
+/** Returns null for other types than Option and Result. */
+function wrappingOf(type: Type): Wrapping | null {
+  const value = resolved(type)
+  if (value.kind === 'answer') {
+    const within = wrappingOf(value.value)
+    return within === null ? null : { ...within, unwraps: `.unwrap()${within.unwraps}` }
+  }
+  if (value.kind !== 'named' || (value.def !== OPTION && value.def !== RESULT)) return null
+  const inner = value.args[0] ?? ANY
+  const within = wrappingOf(inner)
+  return within === null ? { unwraps: '.unwrap()', inner } : { ...within, unwraps: `.unwrap()${within.unwraps}` }
+}
+
+/** Reports access to a field of an Option or a Result. Returns the type of the field in the wrapped value. */
+function wrappedMember(context: Context, object: Expression, property: Name, type: Type, wrapping: Wrapping): Type {
+  const inner = resolved(wrapping.inner)
+  const field = inner.kind === 'named' ? inner.def.fields?.get(property.text) : undefined
+  const found = inner.kind === 'record' ? inner.fields.get(property.text) : field && fieldTypeOf(inner, field)
+  const at = { start: object.end, end: object.end }
+  context.report('typecheck.unknown_field', `${show(type)} has no field \`${property.text}\``, property, {
+    suggestions: ['handle both cases with `match`, or unwrap the value with `.unwrap()`'],
+    fixes: found === undefined ? [] : [{ label: 'unwrap the value first', span: at, replacement: wrapping.unwraps }]
+  })
+  return found ?? ERROR
+}
+
+export function inferTupleIndex(inference: Inference, node: TupleIndex): Type {
+  const { context } = inference
+  const object = inference.infer(node.object)
+  const type = newVar(node)
+  context.when(unwrapped(object), node, known => {
+    const value = unwrapped(known)
+    if (value.kind === 'tuple') {
+      const item = value.items[node.index]
+      if (item === undefined) {
+        const message = `a tuple of ${value.items.length} has no item ${node.index}`
+        context.report('typecheck.unknown_field', message, node)
+      }
+      unify(type, item ?? ERROR)
+    } else {
+      if (value.kind !== 'any' && value.kind !== 'error' && value.kind !== 'never') {
+        context.report('typecheck.unknown_field', `${show(value)} has no item ${node.index}`, node)
+      }
+      unify(type, value.kind === 'any' ? ANY : ERROR)
+    }
+  })
+  return resolved(type)
+}
+
+/** Finds the type of `xs[i]`, `map["key"]` and `record["key"]`. */
+export function inferIndex(inference: Inference, node: IndexAccess): Type {
+  const { context } = inference
+  const object = inference.infer(node.object)
+  const index = inference.infer(node.index)
+  const type = newVar(node)
+  context.when(unwrapped(object), node, known => {
+    unify(type, elementOf(context, node, unwrapped(known), index))
+  })
+  return resolved(type)
+}
+
+function elementOf(context: Context, node: IndexAccess, value: Type, index: Type): Type {
+  const { index: at } = node
+  const key = bare(at)
+  if (value.kind === 'any' || value.kind === 'error' || value.kind === 'never') return value
+  if (value.kind === 'record' && key.kind === 'String') {
+    const field = value.fields.get(key.value)
+    if (field !== undefined) return field
+    const message = `${show(value)} has no field \`${key.value}\``
+    context.report('typecheck.unknown_field', message, key)
+    return ERROR
+  }
+  if (value.kind === 'tuple' && key.kind === 'Int') {
+    const item = value.items[Number(key.digits)]
+    if (item !== undefined) return item
+  }
+  if (value.kind === 'named') {
+    const { def, args } = value
+    if (def === LIST) return keyed(context, at, index, INT, 'an index of a list is an `int`', args[0])
+    if (def === MAP) return keyed(context, at, index, args[0] ?? STR, 'the key has another type', args[1])
+    if (value === STR) return keyed(context, at, index, INT, 'an index of a string is an `int`', STR)
+    if (def.name === 'Json' || def.name === 'JsonBody') return ANY
+    if (context.declarations.isUnknown(def)) return ERROR
+    if (def.kind === 'opaque') return ANY
+    if (def.fields !== null && key.kind === 'String') {
+      const field = def.fields.get(key.value)
+      if (field !== undefined) return fieldTypeOf(value, field)
+      context.report('typecheck.unknown_field', `${show(value)} has no field \`${key.value}\``, key)
+      return ERROR
+    }
+  }
+  context.report('typecheck.operands', `${show(value)} has no elements that an index can name`, node)
+  return ERROR
+}
+
+function keyed(
+  context: Context,
+  at: Expression,
+  found: Type,
+  expected: Type,
+  message: string,
+  element: Type | undefined
+): Type {
+  const key = resolved(found)
+  if (!(key.kind === 'named' && key.def === ID))
+    coerce(context, at, found, expected, { code: 'typecheck.operands', message })
+  return element ?? ANY
+}
