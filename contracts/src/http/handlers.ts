@@ -46,6 +46,11 @@ export interface HttpHandlerRoute {
   readonly summary?: string
   /** Entry of the route in the API description, as an OpenAPI operation; default: only method and path. */
   readonly openapi?: Readonly<Record<string, unknown>>
+  /**
+   * Origins of pages that may call the route, besides the server's own and those of the settings, as in the header
+   * `Origin`; `*` stands for every origin. Their calls get CORS headers without credentials.
+   */
+  readonly origins?: readonly string[]
   /** Responds once: by `send`, by `fail`, or by writing to the response. A throw has the effect of `fail`. */
   handle(exchange: HttpExchange): void
 }

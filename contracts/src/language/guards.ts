@@ -50,7 +50,7 @@ export interface RateLimit {
   readonly windowMs: number
 }
 
-/** Scheme of the signature of a webhook. `generic`: HMAC-SHA-256 of `<timestamp>.<body>`. */
+/** Scheme of the signature of a webhook. `generic`: Standard Webhooks. */
 export type WebhookProvider = 'github' | 'stripe' | 'generic'
 
 export const WEBHOOK_PROVIDERS: readonly WebhookProvider[] = ['github', 'stripe', 'generic']

@@ -4,6 +4,8 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'a2a-server': 'List and retry push notifications that failed',
   app: 'Describe served programs, call their routes and edit their tables',
   'app table': 'Show, add, change and delete rows of a program',
+  auth: 'Manage proofs of identity for programs',
+  'auth token': 'Create, list and revoke API keys',
   ci: 'Checks for continuous integration: scale, secrets and build times',
   config: 'Show, check and change settings',
   context: 'Store values that sessions share',

@@ -46,6 +46,7 @@ export const runErrors = errorTable({
   RUN_STACK_LIMIT: { message: 'Nested calls exceed the maximum depth.', status: 422 },
   RUN_STEP_LIMIT: { message: 'A program exceeded its step limit.', status: 413 },
   RUN_TIME_LIMIT: { message: 'A program exceeded its time limit.', status: 504 },
+  RUN_TOKEN_UNKNOWN: { message: 'There is no such API key.', status: 404 },
   RUN_TYPE: { message: 'A value does not have the type that its use requires.', status: 422 },
   RUN_UNAUTHORIZED: { message: 'A caller has not proven an identity that a function needs.', status: 401 },
   RUN_UNDEFINED: { message: 'A program uses a name that is not defined.', status: 422 },

@@ -20,6 +20,15 @@ import {
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { appOperations, implementApps } from './apps/contribute.ts'
+import {
+  createHandler as createTokenHandler,
+  listHandler as listTokensHandler,
+  revokeHandler as revokeTokenHandler,
+  tokenCreate,
+  tokenList,
+  tokenOperations,
+  tokenRevoke
+} from './auth/token-operations.ts'
 import { grantedCapabilities } from './capabilities.ts'
 import { clientCommand, writeClient } from './client-command.ts'
 import { openJobDatabase } from './database/job-database.ts'
@@ -107,6 +116,7 @@ export default definePlugin({
     workflowPrune,
     workflowInbox,
     workflowSearch,
+    ...tokenOperations,
     ...appOperations
   ],
   commands: [
@@ -165,6 +175,10 @@ export default definePlugin({
       evaluateHandler(compiler, () => limitsOf(ctx.config, ctx.config.steps))
     )
     const runs = openRuns(() => storeOf({ ctx, store }))
+    const openStore = () => storeOf({ ctx, store })
+    ctx.implement(tokenCreate, createTokenHandler(openStore))
+    ctx.implement(tokenList, listTokensHandler(openStore))
+    ctx.implement(tokenRevoke, revokeTokenHandler(openStore))
     const changed = (): void => ctx.changed(WORKFLOWS_TOPIC)
     const keeping = () => retentionOf(ctx.config)
     const handlers = isShared ? sharedHandlers(openShared, keeping, changed) : databaseHandlers(runs, keeping, changed)

@@ -1,6 +1,19 @@
 import { type Infer, t } from '@svc/plugin-sdk'
 import type { Limits } from './interpreter/machine.ts'
 
+const TOKEN_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA'
+] as const
+
 export const settings = t.object({
   program: t.optional(
     t.string({
@@ -21,6 +34,47 @@ export const settings = t.object({
       description:
         'Database of the program: memory for a temporary one, or a file relative to the project. Default: the primary database.'
     })
+  ),
+  auth: t.optional(
+    t.object(
+      {
+        secret: t.array(t.secret({ minLength: 32 }), {
+          default: [],
+          description:
+            'Secrets of tokens that programs accept, at least 32 random characters each: the first signs, all verify. Default: one that is made in .vox/auth-secret.'
+        }),
+        issuer: t.optional(t.string({ minLength: 1, description: 'Required issuer of tokens with an own secret.' })),
+        audience: t.optional(
+          t.string({ minLength: 1, description: 'Required audience of tokens with an own secret.' })
+        ),
+        issuers: t.array(
+          t.object({
+            issuer: t.string({ minLength: 1, description: 'Issuer, as in the claim iss.' }),
+            audience: t.string({ minLength: 1, description: 'Required audience: the claim aud.' }),
+            jwks: t.string({
+              pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/])',
+              description: 'URL of the public keys.'
+            }),
+            algorithms: t.array(t.enum(TOKEN_ALGORITHMS), {
+              default: ['RS256', 'ES256', 'EdDSA'],
+              description: 'Accepted algorithms.'
+            }),
+            id_prefix: t.string({ default: '', description: 'Prefix of the ids of its users.' }),
+            roles_claim: t.string({
+              default: 'roles',
+              minLength: 1,
+              description: 'Claim with the roles of a user; a dot enters an object, as in realm_access.roles.'
+            })
+          }),
+          { default: [], description: 'Servers whose tokens prove identities, such as an OpenID provider.' }
+        ),
+        webhooks: t.record(t.secret({ minLength: 16 }), {
+          default: {},
+          description: 'Secrets of webhooks, by the name that @webhook uses.'
+        })
+      },
+      { description: 'Identities of callers of programs.' }
+    )
   ),
   durable_store: t.enum(['database', 'coordination'], {
     default: 'database',
@@ -162,6 +216,13 @@ export const settings = t.object({
 })
 
 export type Settings = Infer<typeof settings>
+
+export type AuthSettings = NonNullable<Settings['auth']>
+
+/** Returns the settings of identities with their defaults. */
+export function authSettings({ auth }: Pick<Settings, 'auth'>): AuthSettings {
+  return auth ?? { secret: [], issuers: [], webhooks: {} }
+}
 
 export function limitsOf({ time_limit_ms, heap_mb, call_depth }: Settings, steps: number): Limits {
   return { steps, milliseconds: time_limit_ms, bytes: heap_mb * 2 ** 20, depth: call_depth }

@@ -118,8 +118,15 @@ export class Front {
     checkTarget(request)
     const method = request.method as string
     const url = request.url as string
-    if (this.#ownGuard) this.#guard.admitOrigin(request, response)
-    else this.#guard.admit(request, response)
+    if (!this.#ownGuard) this.#guard.admitHost(request)
+    try {
+      this.#guard.admitOrigin(request, response)
+    } catch (error) {
+      // A route may accept origins that the listener does not.
+      const origins = this.#originsOf(request)
+      if (origins === undefined) throw error
+      origins.admit(request, response)
+    }
     if (url.length > MAX_URL_LENGTH) {
       throw httpErrors.create(
         'HTTP_PATH_TOO_LONG',
@@ -135,6 +142,13 @@ export class Front {
     if (match === null) throw this.#unknown(method, url, response)
     exchange.match = match
     return match.store
+  }
+
+  /** Returns the origins that only the requested route accepts; for a preflight, those of the announced method. */
+  #originsOf({ method, url, headers }: IncomingMessage): Route['origins'] {
+    if (url === undefined || url.length > MAX_URL_LENGTH) return undefined
+    const sought = method === 'OPTIONS' ? headers['access-control-request-method'] : method
+    return sought === undefined ? undefined : this.#table.find(sought, url)?.store.origins
   }
 
   #otherwise(url: string): Match | null {

@@ -1,11 +1,12 @@
 import type { HttpErrorForms, HttpExchange, UnitView } from '@svc/contracts'
-import type { HttpExposure } from '@svc/plugin-sdk'
+import { defined, type HttpExposure } from '@svc/plugin-sdk'
 import type { LogError } from './answer-errors.ts'
 import { type BuiltIn, writeResponse } from './builtin/built-in.ts'
 import type { Exchange } from './exchange.ts'
 import { handlerServer } from './handler-routes.ts'
 import type { ListenerPlan } from './listener-plan.ts'
 import { planInput } from './operation-input.ts'
+import { OriginCheck } from './origin-check.ts'
 import type { RawRoutes } from './raw-routes.ts'
 import { type RequestCounts, seriesOf } from './request-metrics.ts'
 import type { Route } from './route.ts'
@@ -81,6 +82,7 @@ function* handlerRoutes(plan: ListenerPlan, { counts, bodyLimit, report }: Route
         owner: unit.name,
         unit,
         open: item.auth === 'own',
+        ...defined({ origins: route.origins && new OriginCheck({ allowed: route.origins, setting: '@cors' }) }),
         series: seriesOf(counts, unit.name, method, path),
         raw: null,
         operation: null,

@@ -1,6 +1,7 @@
 import type { OperationEntry, UnitView } from '@svc/contracts'
 import type { Exchange } from './exchange.ts'
 import type { InputPlan } from './operation-input.ts'
+import type { OriginCheck } from './origin-check.ts'
 import type { RawRoutes } from './raw-routes.ts'
 import type { RouteSeries } from './request-metrics.ts'
 
@@ -14,6 +15,8 @@ export interface Route {
   readonly unit: UnitView | null
   /** True if the listener requires no token, since the route is public or checks its callers itself. */
   readonly open: boolean
+  /** Check of the origins that only this route accepts, besides those of the listener. */
+  readonly origins?: OriginCheck
   readonly series: RouteSeries
   /** Fastify instance that must outlive the request; null if the unit has none. */
   readonly raw: RawRoutes | null

@@ -4,6 +4,7 @@ import { display } from '../interpreter/display.ts'
 import type { Durable } from '../interpreter/durable.ts'
 import { fail, RunError } from '../interpreter/failure.ts'
 import type { Machine } from '../interpreter/machine.ts'
+import { SYSTEM } from '../interpreter/request.ts'
 import { isList, isRecord, NONE, type RecordValue, some, Tagged, type Value } from '../interpreter/value.ts'
 import { losslessText, losslessValue } from '../wire/lossless.ts'
 import { nextAttempt } from './actor-store.ts'
@@ -218,7 +219,7 @@ export class ActorRuntime {
     try {
       this.turn = this.#turnOf(definition, key, stored, spawned)
       const turn = this.turn
-      const value = handler.run(args)
+      const value = this.#machine.as(SYSTEM, () => handler.run(args))
       if (handler.isResult && value instanceof Tagged && value.tag === 'Error') return new Refusal(value)
       const text = textOf(definition, turn)
       if (text !== stored) actors.save(key, text)

@@ -12,11 +12,14 @@ import type { Durable } from './durable.ts'
 import { fail, RunError } from './failure.ts'
 import type { Host } from './host.ts'
 import { type Limits, Machine } from './machine.ts'
+import { ANONYMOUS_REQUEST, type RequestContext } from './request.ts'
 import { SourcePositions } from './source-positions.ts'
 import { isList, type Value } from './value.ts'
 
 /** Calls into a running program. An undefined argument means its default. */
 export interface RunningProgram {
+  /** Sets the request that the following calls handle. Without it, the program itself is the caller. */
+  handle(request: RequestContext): void
   function(name: string, args: readonly (Value | undefined)[]): Value
   /** Calls a route by method and path, `GET /tasks`, with the parameters of `routeParameters`. */
   route(contract: string, args: readonly (Value | undefined)[]): Value
@@ -39,6 +42,9 @@ export class Interpreter {
   /** null if workflows and actors end with the program. */
   readonly #durable: Durable | null
   readonly #running: RunningProgram = {
+    handle: request => {
+      this.#machine.request = request
+    },
     function: (name, args) => this.#enter(this.#compiled.function(name), `function ${name}`, args),
     route: (contract, args) => this.#enter(this.#compiled.route(contract), `route ${contract}`, args),
     workflow: (name, args, runId) => {
@@ -102,6 +108,8 @@ export class Interpreter {
     return this.#run(limits, () => {
       const unit = this.#compiled.test(name)
       if (unit === undefined) return fail('RUN_UNDEFINED', `there is no test ${name}`)
+      this.#machine.isTest = true
+      this.#machine.request = ANONYMOUS_REQUEST
       return callableOf(this.#machine, unit).call([...args], unit.at)
     })
   }

@@ -4,6 +4,7 @@ import type { WorkflowExecution } from '../workflows/execution.ts'
 import type { WorkflowRuntime } from '../workflows/workflow-runtime.ts'
 import { fail } from './failure.ts'
 import type { Host } from './host.ts'
+import { type Caller, RequestContext, SYSTEM_REQUEST } from './request.ts'
 import { durationText, timeLimitText } from './time-limit.ts'
 import type { Value } from './value.ts'
 
@@ -47,6 +48,10 @@ export class Machine {
   workflows: WorkflowRuntime | null = null
   /** Options that `with` sets for the next call. */
   options: Value = null
+  /** True in a test, which may call as any identity. */
+  isTest = false
+  /** The request that is handled, and its caller. */
+  request = SYSTEM_REQUEST
   readonly host: Host
   #limits: Limits = { steps: 0, milliseconds: 0, bytes: 0, depth: 0 }
   #stepsLeft = 0
@@ -71,6 +76,19 @@ export class Machine {
     this.fuel = 0
     this.workflow = null
     this.options = null
+    this.isTest = false
+    this.request = SYSTEM_REQUEST
+  }
+
+  /** Runs with another caller: the system for workflows and actors, or the caller that a test sets. */
+  as<A>(caller: Caller, run: () => A): A {
+    const before = this.request
+    if (before.caller !== caller) this.request = new RequestContext(caller)
+    try {
+      return run()
+    } finally {
+      this.request = before
+    }
   }
 
   /** Returns the remaining milliseconds, negative after the deadline. */

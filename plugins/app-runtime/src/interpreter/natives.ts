@@ -9,6 +9,7 @@ import { elementCount } from './methods/call-method.ts'
 import { sortedBy } from './methods/sorted.ts'
 import { functionArg, intArg, listArg, type Native, native, textArg, unrepeatable } from './native.ts'
 import { intOf } from './operators.ts'
+import { ANONYMOUS } from './request.ts'
 import { BROWSER } from './std/browser.ts'
 import { FILES } from './std/files.ts'
 import { FORMAT_FUNCTIONS } from './std/formats.ts'
@@ -20,6 +21,7 @@ import { MOBILE } from './std/mobile.ts'
 import { PLUGINS } from './std/plugins.ts'
 import { PROCESSES } from './std/processes.ts'
 import { REGULAR_EXPRESSIONS } from './std/regex.ts'
+import { callAs, identityOf, isRefused } from './test-callers.ts'
 import { typeName } from './type-name.ts'
 import { error, Float, isInt, isList, isRecord, NONE, ok, some, type Value } from './value.ts'
 
@@ -62,11 +64,11 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
     const length = Math.max(0, until - from)
     machine.allocate(8 * length)
     machine.charge(Math.ceil(length / 16))
-    return Array.from({ length }, (_, index) => from + index)
-  }),
     if (!Number.isSafeInteger(from) || !Number.isSafeInteger(until)) {
       fail('RUN_ARGUMENTS', `range needs ints below 2^53, got ${from} and ${until}`)
     }
+    return Array.from({ length }, (_, index) => from + index)
+  }),
   type_of: native(1, 1, ([value = null]) => typeName(value)),
   sleep: unrepeatable(1, 1, (args, machine) => {
     const duration = durationOf(args[0] ?? null)
@@ -75,6 +77,12 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
     if (duration < left) return null
     return fail('RUN_TIME_LIMIT', `the sleep would exceed the time limit: ${machine.timeLimit}`)
   }),
+  as_user: native(2, 2, (args, machine) => {
+    const identity = identityOf(args[0] ?? null)
+    return callAs(machine, { identity, isSystem: false, parts: null }, functionArg(args, 1))
+  }),
+  is_refused: native(1, 1, (args, machine) => isRefused(machine, functionArg(args, 0))),
+  as_anyone: native(1, 1, (args, machine) => callAs(machine, ANONYMOUS, functionArg(args, 0))),
   workflow_wait: native(1, 1, (args, { workflow, host }) => {
     const duration = durationOf(args[0] ?? null)
     if (workflow !== null) return workflow.wait(duration)

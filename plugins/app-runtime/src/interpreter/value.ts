@@ -82,10 +82,12 @@ export class Json {
 export class Opaque {
   readonly type: string
   readonly methods: Readonly<Record<string, (args: Value[]) => Value>>
+  readonly fields: Readonly<Record<string, () => Value>>
 
-  constructor(type: string, methods: Readonly<Record<string, (args: Value[]) => Value>>) {
+  constructor(type: string, methods: Opaque['methods'], fields: Opaque['fields'] = {}) {
     this.type = type
     this.methods = methods
+    this.fields = fields
   }
 }
 

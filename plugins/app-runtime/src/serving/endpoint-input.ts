@@ -2,6 +2,7 @@ import { type HirParam, type HttpEndpoint, httpInputOf } from '@svc/contracts'
 import { errorMessage, StrictJsonError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { isObject } from '../interpreter/json.ts'
+import { type Caller, RequestContext } from '../interpreter/request.ts'
 import type { Value } from '../interpreter/value.ts'
 import type { Codec } from '../wire/codec.ts'
 import { parseClientJson } from '../wire/json-text.ts'
@@ -9,24 +10,34 @@ import { inPart, mismatch, shownJson } from '../wire/mismatch.ts'
 import type { WireTypes } from '../wire/wire-types.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { RouteInput } from './messages.ts'
-import { requestValue } from './request-value.ts'
 
 /** Arguments in parameter order; undefined means the default. */
 export type Arguments = (Value | undefined)[]
 
-/** Reads the arguments of an endpoint from text. Throws a `Mismatch`, or `RUN_ARGUMENTS` for invalid JSON. */
-export type ReadArguments = (text: string) => Arguments
+export interface ReadInput {
+  readonly args: Arguments
+  readonly request: RequestContext
+}
+
+/** Reads the input of an endpoint from text. Throws a `Mismatch`, or `RUN_ARGUMENTS` for invalid JSON. */
+export type ReadArguments = (text: string, caller: Caller) => ReadInput
 
 export function argumentsOf(endpoint: Endpoint, types: WireTypes): ReadArguments {
   const { params } = endpoint
   const named = params.map(param => ({ param, codec: types.codec(param.type_ann) }))
   switch (endpoint.kind) {
     case 'query':
-      return text => fromObject(queryValues(text), named, endpoint.name)
+      return (query, caller) => ({
+        args: fromObject(queryValues(query), named, endpoint.name),
+        request: new RequestContext(caller, { query })
+      })
     case 'route':
       return routeArguments(endpoint as HttpEndpoint, named)
     default:
-      return text => fromObject(text === '' ? {} : bodyObject(text), named, endpoint.name)
+      return (body, caller) => ({
+        args: fromObject(body === '' ? {} : bodyObject(body), named, endpoint.name),
+        request: new RequestContext(caller, { body })
+      })
   }
 }
 
@@ -106,15 +117,16 @@ function rejected(subject: string, path: string, text: string, error: unknown): 
  * is an object of parameters by name, or the value of a single structured parameter.
  */
 function routeArguments(endpoint: HttpEndpoint, params: readonly Named[]): ReadArguments {
-  const { name: of, route } = endpoint
+  const { route } = endpoint
   const { body: bodyInput } = httpInputOf(endpoint)
-  return text => {
+  return (text, caller) => {
     const input = JSON.parse(text) as RouteInput
+    const request = new RequestContext(caller, { method: route.method, query: input.query, body: input.body })
     const query = new URLSearchParams(input.query)
     const body = bodyInput.kind === 'fields' && input.body !== '' ? bodyObject(input.body) : {}
-    return params.map(each => {
+    const args = params.map(each => {
       const { name } = each.param
-      if (name === 'request') return requestValue(of, input)
+      if (name === 'request') return request.value
       if (route.inPath.includes(name)) return argument(plainText(input.params[name], each), each)
       if (bodyInput.kind === 'whole' && each.param === bodyInput.param)
         return argument(input.body === '' ? undefined : bodyJson(input.body), each)
@@ -122,6 +134,7 @@ function routeArguments(endpoint: HttpEndpoint, params: readonly Named[]): ReadA
       if (query.getAll(name).length > 1) throw runErrors.create('RUN_ARGUMENTS', `${name} is passed twice`)
       return argument(plainText(query.get(name) ?? undefined, each), each)
     })
+    return { args, request }
   }
 }
 

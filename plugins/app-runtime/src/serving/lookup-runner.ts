@@ -27,17 +27,17 @@ export interface LookupsOptions {
 }
 
 /** Runs a query by its index in the list of endpoints. Returns null if it must go to the pool. */
-export type RunLookup = (endpoint: number, input: string) => EndpointResponse | null
+export type RunLookup = (endpoint: number, input: string, caller: string) => EndpointResponse | null
 
 /** Compiles the lookup queries. */
 export function lookupRunner(options: LookupsOptions, lookups: PlainLookups): RunLookup {
   const { connection } = options
   const runners = runnersOf(options, lookups)
   const turn: Turn = { running: () => undefined, committing: () => undefined, committed: () => undefined }
-  return (endpoint, input) => {
+  return (endpoint, input, caller) => {
     connection.hasFailed = false
     connection.log.begin(performance.now())
-    const answer = runners.get(endpoint)?.run(input, turn) ?? null
+    const answer = runners.get(endpoint)?.run(input, turn, caller) ?? null
     // A program may handle a database failure and return normally, so `hasFailed` is checked, too.
     return answer?.failure === null && !connection.hasFailed ? answer : null
   }

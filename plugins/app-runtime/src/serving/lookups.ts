@@ -61,7 +61,7 @@ export class Lookups {
   }
 
   /** Runs a query by its index in the list of endpoints. Returns null if it must go to the pool. */
-  answer(endpoint: number, input: string): EndpointResponse | null {
+  answer(endpoint: number, input: string, caller: string): EndpointResponse | null {
     const query = this.#queries.get(endpoint)
     if (query === undefined) return null
     if (this.#run === null) {
@@ -70,7 +70,7 @@ export class Lookups {
     }
     const started = performance.now()
     if (started < query.elsewhereUntil) return null
-    const answer = this.#run(endpoint, input)
+    const answer = this.#run(endpoint, input, caller)
     query.took(started, performance.now() - started)
     return answer
   }

@@ -81,7 +81,8 @@ export interface Rehearsal extends Pick<Load, 'program' | 'limits' | 'database'>
 }
 
 /**
- * Calls as a flat list, which is cheap to send: for each the slot, the endpoint's index, and the input as text.
+ * Calls as a flat list, which is cheap to send: for each the slot, the endpoint's index, and the input and the caller as
+ * text.
  */
 export type Calls = readonly (number | string)[]
 
@@ -136,6 +137,5 @@ export interface SentFailure {
 export interface RouteInput {
   readonly params: Readonly<Record<string, string>>
   readonly query: string
-  readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }

@@ -1,9 +1,10 @@
 import type { WorkflowStep } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
+import { ANONYMOUS_TEXT } from '../interpreter/request.ts'
 import { timeLimitText } from '../interpreter/time-limit.ts'
 import type { BridgeAnswers } from '../threads/bridge.ts'
-import type { Endpoint } from './endpoints.ts'
+import { type Endpoint, isTransaction } from './endpoints.ts'
 import type { LoadingThread } from './loading-thread.ts'
 import { EFFECT, type EndedCall, type SentFailure, STATE } from './messages.ts'
 import {
@@ -99,14 +100,17 @@ export class ProgramPool {
     return this.#threads.length
   }
 
-  /** Calls an endpoint by its index. Responds exactly once, even if the thread is lost. `origin`: its request. */
-  call(endpoint: number, input: string, answer: Respond, origin?: CallOrigin): void {
+  /**
+   * Calls an endpoint by its index. Responds exactly once, even if the thread is lost. `origin`: its request. `caller`:
+   * as text; default: an anonymous one.
+   */
+  call(endpoint: number, input: string, answer: Respond, origin?: CallOrigin, caller = ANONYMOUS_TEXT): void {
     if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
       const busy = runErrors.create('RUN_BUSY', `${this.#options.path}: too many calls wait for a thread`)
       answer(busy.status, JSON.stringify({ error: 'too many calls wait', code: busy.code }), 0)
       return
     }
-    this.#waiting.push({ endpoint, input, answer, origin, since: performance.now() })
+    this.#waiting.push({ endpoint, input, answer, origin, caller, since: performance.now() })
     if (this.#isFlushing) return
     this.#isFlushing = true
     // Requests of the same tick are sent in one message.
@@ -114,8 +118,14 @@ export class ProgramPool {
   }
 
   /** Like {@link call}, but returns a promise. */
-  async ask(endpoint: number, input: string): Promise<{ readonly status: number; readonly body: string }> {
-    return new Promise(resolve => this.call(endpoint, input, (status, body) => resolve({ status, body })))
+  async ask(
+    endpoint: number,
+    input: string,
+    caller = ANONYMOUS_TEXT
+  ): Promise<{ readonly status: number; readonly body: string }> {
+    return new Promise(resolve => {
+      this.call(endpoint, input, (status, body) => resolve({ status, body }), undefined, caller)
+    })
   }
 
   /** Adds a thread, unless the maximum is reached. */
@@ -247,7 +257,8 @@ export class ProgramPool {
   }
 
   #isWriter({ endpoint }: PendingCall): boolean {
-    return this.#options.endpoints[endpoint]?.kind === 'mutation'
+    const kind = this.#options.endpoints[endpoint]?.kind
+    return kind !== undefined && isTransaction(kind)
   }
 
   /** Replaces a lost thread. Its repeatable calls run again, and the others get an error. */
@@ -293,7 +304,7 @@ function requestFields(requestId: string | undefined): Record<string, string> {
 /** True if a call left no trace, so that it can run again. Not a running call: it may have ended the thread. */
 function mayRepeat({ state, effects }: LostCall, kind: Endpoint['kind']): boolean {
   if (state === STATE.POSTED) return true
-  if (kind === 'mutation') {
+  if (isTransaction(kind)) {
     const isUndone = state === STATE.HELD || state === STATE.ROLLED_BACK
     return isUndone && (effects & EFFECT.OUTSIDE) === 0
   }
@@ -312,12 +323,12 @@ function outcomeOf({ state, effects }: LostCall, kind: Endpoint['kind']): Outcom
     return { isCommitted: null, text: 'it is unknown whether its changes are stored' }
   if (state === STATE.COMMITTED || state === STATE.DONE)
     return { isCommitted: true, text: 'it completed, but its result is lost' }
-  const isStored = kind !== 'mutation' && (effects & EFFECT.STORED) !== 0
+  const isStored = !isTransaction(kind) && (effects & EFFECT.STORED) !== 0
   const isOutside = (effects & EFFECT.OUTSIDE) !== 0
   if (!isStored && !isOutside) return { isCommitted: false, text: 'it had no effect' }
   const parts = [
     ...(isStored ? ['its changes may have been stored'] : []),
-    ...(kind === 'mutation' ? ['its database changes were rolled back'] : []),
+    ...(isTransaction(kind) ? ['its database changes were rolled back'] : []),
     ...(isOutside ? ['its HTTP requests, processes and files cannot be undone'] : [])
   ]
   return { isCommitted: isStored ? null : false, text: parts.join(', but ') }

@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { type HttpEndpoint, type HttpExchange, type HttpHandlerRoute, httpInputOf } from '@svc/contracts'
-import { unixMs } from '@svc/plugin-sdk'
+import { defined, unixMs } from '@svc/plugin-sdk'
 import type { AppCall } from '../apps/call-log.ts'
+import type { Admitted, EndpointGuard, Guards } from '../auth/guard.ts'
 import { runErrors } from '../errors.ts'
+import { ANONYMOUS_TEXT } from '../interpreter/request.ts'
 import { OK } from './endpoint-runner.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
@@ -15,6 +17,7 @@ import { sendAnswer } from './send-answer.ts'
 export function programRoutes(
   endpoints: readonly Endpoint[],
   pool: Pick<ProgramPool, 'call'>,
+  guards: Pick<Guards, 'of' | 'originsOf'>,
   lookups: Pick<Lookups, 'answer' | 'statements' | 'lastStatements'> | null = null,
   onCall: OnCall = () => undefined,
   onEnd: OnEnd = () => undefined
@@ -22,7 +25,7 @@ export function programRoutes(
   return endpoints.flatMap((endpoint, index) => {
     const { route, kind, name } = endpoint
     if (route === null) return []
-    const call = (exchange: HttpExchange, input: string): void => {
+    const call = (exchange: HttpExchange, input: string, caller: string): void => {
       const started = performance.now()
       const { requestId } = exchange.caller
       const send = (status: number, body: string, sql: number | null = null): void => {
@@ -31,23 +34,26 @@ export function programRoutes(
         const { method, path } = route
         onCall({ time: Date.now(), method, path, name: summary, status, ms, sql, request_id: requestId })
       }
-      const found = kind === 'query' && lookups !== null ? lookups.answer(index, input) : null
+      const found = kind === 'query' && lookups !== null ? lookups.answer(index, input, caller) : null
       if (found === null || lookups === null) {
-        pool.call(index, input, send, exchange.caller)
+        pool.call(index, input, send, exchange.caller, caller)
         return
       }
-      const { caller } = exchange
+      const origin = exchange.caller
       // Threads send the statements of such calls, too; a lookup is never slow.
-      if (found.status !== OK || caller.trace?.sampled === true) {
+      if (found.status !== OK || origin.trace?.sampled === true) {
         const ms = performance.now() - started
         const statements = lookups.lastStatements()
         const end = { name: summary, start: unixMs() - ms, ms, error: null, status: found.status, statements }
-        onEnd({ ...end, statementCount: statements.length }, caller, started)
+        onEnd({ ...end, statementCount: statements.length }, origin, started)
       }
       send(found.status, found.body, lookups.statements(index))
     }
     const summary = kind === 'route' ? name : `${kind} ${name}`
-    return [{ method: route.method, path: route.path, summary, handle: handlerOf(endpoint as HttpEndpoint, call) }]
+    const handle = guarded(guards.of(name), handlerOf(endpoint as HttpEndpoint, call))
+    return [
+      { method: route.method, path: route.path, summary, handle, ...defined({ origins: guards.originsOf(name) }) }
+    ]
   })
 }
 
@@ -57,16 +63,23 @@ export type OnEnd = (end: EndedCall, origin: CallOrigin, since: number) => void
 /** Receives each call of a route after its response was sent. */
 export type OnCall = (call: Omit<AppCall, 'id' | 'app'>) => void
 
-type Make = (exchange: HttpExchange, input: string) => void
+type Call = (exchange: HttpExchange, input: string, caller: string) => void
+type Handle = (exchange: HttpExchange, caller: string) => void
 
-function handlerOf(endpoint: HttpEndpoint, call: Make): HttpHandlerRoute['handle'] {
+function guarded(guard: EndpointGuard | null, handle: Handle): HttpHandlerRoute['handle'] {
+  if (guard === null) return exchange => handle(exchange, ANONYMOUS_TEXT)
+  const next = (exchange: HttpExchange, { text }: Admitted): void => handle(exchange, text)
+  return exchange => guard.admit(exchange, next)
+}
+
+function handlerOf(endpoint: HttpEndpoint, call: Call): Handle {
   const { kind } = endpoint
   const { body } = httpInputOf(endpoint)
-  if (kind === 'query') return exchange => call(exchange, exchange.query)
-  if (kind !== 'route') return exchange => withJson(exchange, text => call(exchange, text))
-  if (body.kind === 'none') return exchange => call(exchange, routeInput(exchange, ''))
+  if (kind === 'query') return (exchange, caller) => call(exchange, exchange.query, caller)
+  if (kind !== 'route') return (exchange, caller) => withJson(exchange, text => call(exchange, text, caller))
+  if (body.kind === 'none') return (exchange, caller) => call(exchange, routeInput(exchange, ''), caller)
   const withBody = body.kind === 'any' ? withText : withJson
-  return exchange => withBody(exchange, text => call(exchange, routeInput(exchange, text)))
+  return (exchange, caller) => withBody(exchange, text => call(exchange, routeInput(exchange, text), caller))
 }
 
 const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
@@ -96,20 +109,13 @@ function withText(exchange: HttpExchange, onText: (text: string) => void): void 
   })
 }
 
-/** Headers with the token of the service, which programs must not see. */
-const WITHHELD: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization'])
-
-function routeInput({ params, query, request }: HttpExchange, body: string): string {
-  const headers = Object.entries(request.headers).flatMap(([name, value]) =>
-    value === undefined || WITHHELD.has(name) ? [] : [[name, Array.isArray(value) ? value.join(', ') : value] as const]
-  )
+function routeInput({ params, query }: HttpExchange, body: string): string {
   const pathValues = Object.entries(params).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const]
   )
   const input: RouteInput = {
     params: Object.fromEntries(pathValues),
     query,
-    headers: Object.fromEntries(headers),
     body
   }
   return JSON.stringify(input)

@@ -15,6 +15,8 @@ import {
 import type { PluginContext, Ref } from '@svc/plugin-sdk'
 import { CALLS_TOPIC, type CallLog } from '../apps/call-log.ts'
 import { appName } from '../apps/served-apps.ts'
+import type { Guards } from '../auth/guard.ts'
+import type { OpenUsers } from '../auth/open-users.ts'
 import type { LiveService } from '../live/live-service.ts'
 import type { DevChannel } from '../pages/dev-channel.ts'
 import { devScript } from '../pages/html.ts'
@@ -38,6 +40,9 @@ export interface SurfaceParts {
   readonly program: Program
   readonly endpoints: readonly Endpoint[]
   readonly pool: ProgramPool
+  readonly guards: Guards
+  /** null if the program has no users. */
+  readonly users: Pick<OpenUsers, 'routes'> | null
   /** null if the program has no lookup queries. */
   readonly lookups: Lookups | null
   readonly compiler: Pick<LanguageCompiler, 'describe'>
@@ -56,7 +61,7 @@ export interface SurfaceParts {
 
 /** Contributes the public parts of a program: its routes, descriptions, pages, static files and tools. */
 export function contributeProgram(parts: SurfaceParts): void {
-  const { ctx, program, endpoints, pool, lookups, compiler, live, pages, channel, bundler } = parts
+  const { ctx, program, endpoints, pool, guards, lookups, compiler, live, pages, channel, bundler } = parts
   const file = basename(program.path)
   ctx.contribute(httpListeners, {
     name: APP_LISTENER,
@@ -71,9 +76,9 @@ export function contributeProgram(parts: SurfaceParts): void {
     parts.calls.record({ app, ...call })
     ctx.changed(CALLS_TOPIC)
   }
-  const plain = programRoutes(endpoints, pool, lookups, onCall, parts.onEnd)
+  const plain = programRoutes(endpoints, pool, guards, lookups, onCall, parts.onEnd)
   const own = live === null ? plain : plain.map(route => live.watched(route))
-  const described = [...(live?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
+  const described = [...(live?.routes ?? []), ...(parts.users?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
   const files = bundler === undefined ? [] : [pageFilesRoute(bundler, pages.bundle)]
   // Declarations of the program have precedence over generated ones.
   const ownKeys = new Set(own.map(keyOf))
@@ -87,7 +92,7 @@ export function contributeProgram(parts: SurfaceParts): void {
     const handle = channel.connect.bind(channel)
     ctx.contribute(httpUpgrades, { listener: APP_LISTENER, path: '/@svc/dev', handle })
   }
-  contributeTools(ctx, program, pool)
+  contributeTools(ctx, program, pool, guards)
 }
 
 /** Marks the answers of a version that is older than the file. */

@@ -23,6 +23,8 @@ export interface CallOrigin {
 export interface PendingCall {
   readonly endpoint: number
   readonly input: string
+  /** Text form of the caller, as in `callerText`. */
+  readonly caller: string
   readonly answer: Respond
   /** The HTTP request; undefined for a schedule, a tool or a stream. */
   readonly origin: CallOrigin | undefined
@@ -146,7 +148,7 @@ export class ProgramThread {
     this.#backlog += this.#costOf(call)
     this.#progress[PROGRESS.RECORDED + slot] = call.origin?.trace?.sampled === true ? 1 : 0
     Atomics.store(this.#progress, slot, STATE.POSTED)
-    this.#outgoing.push(slot, call.endpoint, call.input)
+    this.#outgoing.push(slot, call.endpoint, call.input, call.caller)
     return true
   }
 

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import type { HirExpression } from '@svc/contracts'
 import { unixMs } from '@svc/plugin-sdk'
+import { UsersRunner } from '../auth/users/users-runner.ts'
 import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Host } from '../interpreter/host.ts'
 import { Interpreter, type RunningProgram } from '../interpreter/interpreter.ts'
@@ -8,7 +9,7 @@ import type { Value } from '../interpreter/value.ts'
 import { WireTypes } from '../wire/wire-types.ts'
 import { DurableRunner } from '../workflows/durable-runner.ts'
 import { type EndpointResponse, EndpointRunner, failed, failureOf, OK, type Turn } from './endpoint-runner.ts'
-import { endpointsOf } from './endpoints.ts'
+import { endpointsOf, isTransaction } from './endpoints.ts'
 import {
   type Answers,
   type Calls,
@@ -26,7 +27,7 @@ import { openProgramHost } from './program-host.ts'
 const QUICK_MICROSECONDS = 500
 
 /** Elements per call in the flat list of {@link Calls}. */
-const CALL = 3
+const CALL = 4
 
 /** Maximum calls in a group commit, and the maximum cost of each. */
 const MAX_GROUP = 64
@@ -41,7 +42,7 @@ const WEIGHT = 0.2
 /** A program loaded in this thread. */
 class LoadedProgram {
   readonly #port: MessagePort
-  readonly #runners: readonly (EndpointRunner | DurableRunner)[]
+  readonly #runners: readonly (EndpointRunner | DurableRunner | UsersRunner)[]
   readonly #names: readonly string[]
   readonly #progress: Int32Array
   readonly #costs: Int32Array
@@ -87,9 +88,9 @@ class LoadedProgram {
     const interpreter = new Interpreter(program, services.host satisfies Host)
     const evaluate = (expression: HirExpression): Value => (this.#running as RunningProgram).evaluate(expression)
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
-    const endpoints = endpointsOf(program.module)
+    const endpoints = endpointsOf(program.module, program.users)
     this.#names = endpoints.map(({ kind, name }) => `${kind} ${name}`)
-    this.#mutations = new Set(endpoints.flatMap(({ kind }, index) => (kind === 'mutation' ? [index] : [])))
+    this.#mutations = new Set(endpoints.flatMap(({ kind }, index) => (isTransaction(kind) ? [index] : [])))
     const { database } = services
     this.#database = database
     const writers = endpoints.flatMap(({ kind, name }, index) => {
@@ -98,6 +99,10 @@ class LoadedProgram {
     this.#writers = new Set(database?.hasSavepoints ? writers : [])
     this.#runners = endpoints.map(endpoint => {
       if (endpoint.kind === 'due') return new DurableRunner(interpreter, limits)
+      const { users } = program
+      if (endpoint.kind === 'users' && users !== null && database !== null) {
+        return new UsersRunner({ program, users, interpreter, types, limits, database, evaluate })
+      }
       return new EndpointRunner(endpoint, interpreter, types, limits, services.inTransaction)
     })
   }
@@ -143,7 +148,7 @@ class LoadedProgram {
     const cost = this.#costs[endpoint] ?? 0
     // The responses of earlier calls must not wait for a long call.
     if (cost === 0 || cost > QUICK_MICROSECONDS) this.#send()
-    const answer = this.#run(endpoint, calls[at + 2] as string, this.#turn)
+    const answer = this.#run(endpoint, calls[at + 2] as string, this.#turn, calls[at + 3] as string)
     this.#end(this.#slot, endpoint, answer)
     if ((this.#costs[endpoint] ?? 0) > QUICK_MICROSECONDS) this.#send()
   }
@@ -159,7 +164,7 @@ class LoadedProgram {
           const slot = calls[at] as number
           if (!this.#begin(slot)) continue
           const endpoint = calls[at + 1] as number
-          const answer = this.#run(endpoint, calls[at + 2] as string, this.#heldTurn)
+          const answer = this.#run(endpoint, calls[at + 2] as string, this.#heldTurn, calls[at + 3] as string)
           held.push({ slot, endpoint, answer })
           Atomics.store(this.#progress, slot, answer.status === OK ? STATE.HELD : STATE.ROLLED_BACK)
         }
@@ -173,12 +178,12 @@ class LoadedProgram {
     this.#send()
   }
 
-  #run(endpoint: number, input: string, turn: Turn): EndpointResponse {
+  #run(endpoint: number, input: string, turn: Turn, caller: string): EndpointResponse {
     const started = performance.now()
     const slot = this.#slot
     this.#database?.log.begin(started)
     const before = this.#database?.statements ?? 0
-    const answer = (this.#runners[endpoint] as EndpointRunner | DurableRunner).run(input, turn)
+    const answer = (this.#runners[endpoint] as EndpointRunner | DurableRunner | UsersRunner).run(input, turn, caller)
     const elapsed = Math.max(1, Math.round((performance.now() - started) * 1000))
     this.#progress[PROGRESS.STATEMENTS + this.#slot] = (this.#database?.statements ?? 0) - before
     const isRecorded = this.#progress[PROGRESS.RECORDED + slot] === 1

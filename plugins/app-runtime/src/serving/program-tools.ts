@@ -8,20 +8,28 @@ import {
   TypeSchemas
 } from '@svc/contracts'
 import { defined, type PluginContext } from '@svc/plugin-sdk'
+import type { Guards } from '../auth/guard.ts'
 import { endpointsOf } from './endpoints.ts'
 import type { ProgramPool } from './program-pool.ts'
 
 /** Contributes the functions with `@mcp.tool` and `@mcp.resource`. */
-export function contributeTools(ctx: Pick<PluginContext, 'contribute'>, program: Program, pool: ProgramPool): void {
+export function contributeTools(
+  ctx: Pick<PluginContext, 'contribute'>,
+  program: Program,
+  pool: ProgramPool,
+  guards: Pick<Guards, 'ofTool'>
+): void {
   const { module } = program
   for (const [index, { kind, name }] of endpointsOf(module).entries()) {
-    if (kind === 'tool') ctx.contribute(mcpTools, toolOf(program, name, index, pool), `tool ${name}`)
+    if (kind === 'tool') ctx.contribute(mcpTools, toolOf(program, name, index, pool, guards), `tool ${name}`)
     else if (kind === 'resource')
-      ctx.contribute(mcpResources, resourceOf(program, name, index, pool), `resource ${name}`)
+      ctx.contribute(mcpResources, resourceOf(program, name, index, pool, guards), `resource ${name}`)
   }
 }
 
-function toolOf({ module, defaults }: Program, name: string, index: number, pool: ProgramPool): McpTool {
+type Admit = Pick<Guards, 'ofTool'>
+
+function toolOf({ module, defaults }: Program, name: string, index: number, pool: ProgramPool, guards: Admit): McpTool {
   const { description, func } = module.mcp_tools.find(each => each.func.name === name) as (typeof module.mcp_tools)[0]
   const schemas = new TypeSchemas(new TypeNames(module), defaults)
   const input = schemas.whole(schemas.ofParams(func.params))
@@ -29,8 +37,9 @@ function toolOf({ module, defaults }: Program, name: string, index: number, pool
     name,
     description: describe(description, name),
     input,
-    async call(args) {
-      const { status, body } = await pool.ask(index, JSON.stringify(args))
+    async call(args, { principal }) {
+      const caller = guards.ofTool(name, principal)
+      const { status, body } = await pool.ask(index, JSON.stringify(args), caller)
       const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
       const answer = JSON.parse(body) as unknown
       if (status === 200) return { content: [{ type: 'text', text: isText(answer) ? answer : body }] }
@@ -49,7 +58,7 @@ function toolOf({ module, defaults }: Program, name: string, index: number, pool
   }
 }
 
-function resourceOf({ module }: Program, name: string, index: number, pool: ProgramPool): McpResource {
+function resourceOf({ module }: Program, name: string, index: number, pool: ProgramPool, guards: Admit): McpResource {
   const found = module.mcp_resources.find(each => each.func.name === name) as (typeof module.mcp_resources)[0]
   const { uri, description } = found
   return {
@@ -57,8 +66,8 @@ function resourceOf({ module }: Program, name: string, index: number, pool: Prog
     name,
     description: describe(description, name),
     mimeType: 'text/plain',
-    async read() {
-      const { status, body } = await pool.ask(index, '')
+    async read({ principal }) {
+      const { status, body } = await pool.ask(index, '', guards.ofTool(name, principal))
       const answer = JSON.parse(body) as unknown
       if (status !== 200) throw new Error((answer as { readonly error: string }).error)
       return { contents: [{ uri, mimeType: 'text/plain', text: isText(answer) ? answer : body }] }

@@ -1,6 +1,7 @@
 import type { Program } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { durationOf } from '../interpreter/duration.ts'
+import { SYSTEM_TEXT } from '../interpreter/request.ts'
 import { endpointsOf } from './endpoints.ts'
 import type { ProgramPool } from './program-pool.ts'
 
@@ -27,10 +28,11 @@ export function runSchedule(
         return
       }
       isRunning = true
-      pool.call(index, '', (status, body) => {
+      const onEnd = (status: number, body: string): void => {
         isRunning = false
         if (status !== 200) ctx.log.error(`${name}, which runs every ${schedule_interval}, failed: ${body}`)
-      })
+      }
+      pool.call(index, '', onEnd, undefined, SYSTEM_TEXT)
     }, interval)
     ctx.background(`${name} every ${schedule_interval}`, signal => {
       return new Promise<void>(resolve => {

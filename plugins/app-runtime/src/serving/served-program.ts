@@ -18,6 +18,8 @@ import {
 } from '@svc/contracts'
 import { errorMessage, isSvcError, type PluginContext, type Ref } from '@svc/plugin-sdk'
 import { APPS_TOPIC, appName, type ServedApps } from '../apps/served-apps.ts'
+import { openGuards } from '../auth/open-guards.ts'
+import { openUsers } from '../auth/open-users.ts'
 import { grantedCapabilities } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
 import { processAnswers } from '../database/database-process.ts'
@@ -101,7 +103,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     : null
   const preparing = saved === null ? firstPages(parts, program) : Promise.resolve({ pages: saved.pages, problem: null })
   const supply = await ThreadSupply.open(ctx, config.heap_mb)
-  const endpoints = endpointsOf(program.module)
+  const endpoints = endpointsOf(program.module, program.users)
   const hasDatabase = needsDatabase(program)
   const store = await storeOf(parts)
   const load = await loadOf(parts, store, program)
@@ -182,14 +184,19 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   if (watch !== null) {
     reloadOnSave(parts, watch, program, channel, async next => {
       const worker = supply.waiting
-      return worker && new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next.module).length)
+      return (
+        worker &&
+        new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next.module, next.users).length)
+      )
     })
   }
+  const users = await openUsers(ctx, { program, store, access: database, pool, endpoints })
+  const guards = await openGuards(ctx, program, store, users === null ? [] : [users.verifier])
   const lookups = await openLookups(ctx, { program, endpoints, access: database, limits })
   const { pages, problem } = await preparing
   const { bundler, http } = parts
-  const surface = { ctx, program, endpoints, pool, lookups, compiler, live, calls: parts.apps.calls, onEnd }
-  contributeProgram({ ...surface, pages, channel, bundler, http, admin: parts.admin })
+  const surface = { ctx, program, endpoints, pool, guards, lookups, compiler, live, calls: parts.apps.calls, onEnd }
+  contributeProgram({ ...surface, users, pages, channel, bundler, http, admin: parts.admin })
   if (channel !== null) {
     showVersion(parts, program, { pages, problem }, channel, () => watch?.again())
     if (watch?.isServed !== true) ctx.onServe(`addresses of ${file}`, () => announce(parts, file))

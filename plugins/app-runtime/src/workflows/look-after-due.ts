@@ -2,6 +2,7 @@ import { relative, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DatabaseStore, KernelAdmin, Program, SharedWorkflowRuns } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
+import { SYSTEM_TEXT } from '../interpreter/request.ts'
 import { type Endpoint, isDurable } from '../serving/endpoints.ts'
 import type { ProgramPool } from '../serving/program-pool.ts'
 import type { Settings } from '../settings.ts'
@@ -69,7 +70,7 @@ export async function lookAfterDue(
     onChange: () => ctx.changed(WORKFLOWS_TOPIC),
     // The other threads remain free for callers.
     atOnce: Math.max(1, Math.floor(threads / 2)),
-    perform: work => pool.ask(due, JSON.stringify(work))
+    perform: work => pool.ask(due, JSON.stringify(work), SYSTEM_TEXT)
   })
   if (shared !== null) {
     const { rows } = await store.query(UNFINISHED_RUNS, [program])

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Durable } from '../interpreter/durable.ts'
 import { fail, RunError } from '../interpreter/failure.ts'
 import type { Machine } from '../interpreter/machine.ts'
+import { SYSTEM } from '../interpreter/request.ts'
 import { isList, ok, type Value } from '../interpreter/value.ts'
 import { losslessText, losslessValue, type MakeHandle } from '../wire/lossless.ts'
 import type { CallOptions } from './call-options.ts'
@@ -162,7 +163,7 @@ export class WorkflowRuntime {
     const { depth } = machine
     machine.workflow = execution
     try {
-      const value = run(listOf(losslessValue(args, this.#handle)))
+      const value = machine.as(SYSTEM, () => run(listOf(losslessValue(args, this.#handle))))
       execution.end({ status: 'completed', result: losslessText(value) })
       return { kind: 'completed', value }
     } catch (thrown) {

@@ -114,7 +114,7 @@ function world(): World {
     lookups.close()
     writer.close()
   })
-  return { writer, file, lookups, ask: (name, values) => lookups.answer(place(name), query(values)) }
+  return { writer, file, lookups, ask: (name, values) => lookups.answer(place(name), query(values), '') }
 }
 
 /** Runs the query as a thread of the pool does. */
@@ -127,7 +127,7 @@ function askedOfThread(connection: ThreadConnection, name: string, input: string
   const runner = new EndpointRunner(endpoint, interpreter, types, LIMITS, (kind, work, keeps) => {
     return database.transaction(kind, work, keeps)
   })
-  return runner.run(input, { running: () => undefined, committing: () => undefined, committed: () => undefined })
+  return runner.run(input, { running: () => undefined, committing: () => undefined, committed: () => undefined }, '')
 }
 
 t.test('a lookup returns the same response as a thread: rows, None, Errors and invalid arguments', t => {
@@ -214,7 +214,7 @@ t.test('a lookup does not wait for an exclusive lock', t => {
   })
   engine.exec('PRAGMA journal_mode = WAL; PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE t (a)')
   t.throws(() => lookups.open(), { code: 'DBS_BUSY' })
-  t.equal(lookups.answer(place('note'), 'id=1'), null)
+  t.equal(lookups.answer(place('note'), 'id=1', ''), null)
   engine.exec('PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT * FROM t')
   lookups.open()
   t.end()
@@ -265,8 +265,8 @@ t.test('the connection survives a reload, until the file is replaced', async t =
   t.equal(kept.size, 1)
   for (const lookups of [first, second]) lookups?.open()
   closed[0]?.()
-  t.equal(first?.answer(place('note'), 'id=1'), null)
-  t.match(second?.answer(place('note'), 'id=1'), { status: 200 })
+  t.equal(first?.answer(place('note'), 'id=1', ''), null)
+  t.match(second?.answer(place('note'), 'id=1', ''), { status: 200 })
   renameSync(file, `${file}.old`)
   t.equal(await openLookups(ctx, options), null, 'without a connection there are no lookups')
   copyFileSync(`${file}.old`, file)

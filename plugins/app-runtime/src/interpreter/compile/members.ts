@@ -3,9 +3,10 @@ import { fail } from '../failure.ts'
 import { jsonMember, jsonValue } from '../json.ts'
 import type { Eval } from '../machine.ts'
 import { typeName } from '../type-name.ts'
-import { isList, isRecord, Json, Tagged, Tuple, type Value } from '../value.ts'
+import { isList, isRecord, Json, Opaque, Tagged, Tuple, type Value } from '../value.ts'
 import type { BodyCompiler } from './body-compiler.ts'
 import { pathOf } from './paths.ts'
+import { requestField } from './request-field.ts'
 
 type Entry = readonly [key: string, value: HirExpression]
 
@@ -17,6 +18,8 @@ export function compileField(
   const path = pathOf(expression)
   const host = path === null ? null : body.names.hostValue(body, path, at)
   if (host !== null) return host
+  const ofRequest = requestField(body, object, field, at)
+  if (ofRequest !== null) return ofRequest
   const value = body.value(object)
   return frame => fieldOf(value(frame), field, at)
 }
@@ -35,6 +38,7 @@ function fieldOf(value: Value, field: string, at: number): Value {
     return item === undefined ? fail('RUN_INDEX', `${value.tag} has no field ${field}`, at) : item
   }
   if (value instanceof Json) return jsonMember(value, field, at)
+  if (value instanceof Opaque && Object.hasOwn(value.fields, field)) return (value.fields[field] as () => Value)()
   return fail('RUN_TYPE', `${typeName(value)} has no field ${field}`, at)
 }
 

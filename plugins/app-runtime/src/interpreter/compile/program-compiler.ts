@@ -1,4 +1,5 @@
 import {
+  type AuthRule,
   type HirBlock,
   type HirExpression,
   type HirFunction,
@@ -23,6 +24,7 @@ import { sequence } from './control.ts'
 import { makeActivity, makeWorkflow } from './durable.ts'
 import { FORMS } from './expressions.ts'
 import { callableOf, compileFunction, type FunctionUnit } from './functions.ts'
+import { asGuarded } from './guards.ts'
 import { asTransaction } from './mutations.ts'
 import { rootOf } from './paths.ts'
 import { compilePattern } from './patterns.ts'
@@ -47,12 +49,27 @@ export class ProgramCompiler implements ProgramNames {
   /** Options of activities after `with`. */
   readonly #options = new Map<FunctionUnit, Eval>()
   readonly #begin: (() => void)[] = []
+  /** Required identities, by function or route. */
+  readonly #guards: ReadonlyMap<string, AuthRule>
+  /** Functions and routes in which `request` is the request. */
+  readonly #exposed = new Set<FunctionUnit>()
   readonly tables: ProgramTables
+  hasRequest = false
+  isIdentified = false
 
   constructor(program: Program, machine: Machine) {
     this.#program = program
     this.#machine = machine
-    this.tables = new ProgramTables(program, expression => this.expression(expression)())
+    this.#guards = new Map(
+      program.guards.flatMap(({ kind, name, auth }) =>
+        auth === null || kind === 'page' ? [] : [[name, auth] as const]
+      )
+    )
+    this.tables = new ProgramTables(
+      program,
+      expression => this.expression(expression)(),
+      () => (machine.request.caller.isSystem ? null : machine.request.caller)
+    )
     this.#declare()
     const all = [this.#functions, this.#tests, this.#routes].flatMap(each => [...each.values()])
     for (const declared of all) this.#compile(declared)
@@ -143,6 +160,8 @@ export class ProgramCompiler implements ProgramNames {
     const unavailable = this.#unavailable.get(name)
     if (unavailable !== undefined) return unsupported(unavailable, at)
     if (HOST_NAMESPACES.has(name)) return unsupported(`${name} as a value`, at)
+    const machine = this.#machine
+    if (name === 'request' && this.hasRequest) return () => machine.request.value
     return () => fail('RUN_UNDEFINED', `${name} is not defined`, at)
   }
 
@@ -167,6 +186,10 @@ export class ProgramCompiler implements ProgramNames {
     const tools = [...module.mcp_tools, ...module.mcp_resources].map(({ func }) => func)
     const endpoints = [...module.query_fns, ...module.mutation_fns, ...module.server_fns]
     for (const fn of [...module.functions, ...endpoints, ...tools]) this.#functions.set(fn.name, declared(fn))
+    for (const { name } of [...endpoints, ...tools]) {
+      const unit = this.function(name)
+      if (unit !== undefined) this.#exposed.add(unit)
+    }
     for (const fn of tests) this.#tests.set(fn.name, declared(fn))
     for (const route of module.routes) this.#routes.set(route.route_contract, declared(routeFunction(route)))
     for (const { name } of [...module.actors, ...module.agents]) this.#unavailable.set(name, `${name} without spawn`)
@@ -242,6 +265,9 @@ export class ProgramCompiler implements ProgramNames {
 
   #compile({ unit, params, body: statements }: Declared): void {
     const conditions = this.#program.conditions.filter(each => each.of === unit.name)
+    const guard = this.#guards.get(unit.name)
+    this.hasRequest = this.#exposed.has(unit)
+    this.isIdentified = guard?.isOptional === false
     const cells = new Set<object>()
     const compileOnce = (): void => {
       const body = new BodyCompiler(this.#machine, this, FORMS, cells)
@@ -252,6 +278,9 @@ export class ProgramCompiler implements ProgramNames {
     if (cells.size > 0) compileOnce()
     const mutation = this.#program.module.mutation_fns.find(({ name }) => this.#functions.get(name)?.unit === unit)
     if (mutation !== undefined) unit.run = asTransaction(this.#machine, unit.name, mutation.return_type, unit.run)
+    if (guard !== undefined) unit.run = asGuarded(this.#machine, unit.name, guard, unit.at, unit.run)
+    this.hasRequest = false
+    this.isIdentified = false
   }
 }
 

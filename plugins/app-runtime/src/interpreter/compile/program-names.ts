@@ -28,6 +28,10 @@ export interface ProgramNames {
   hostValue(body: BodyCompiler, path: string, at: number): Eval | null
   /** Compiles an expression outside functions. */
   expression(expression: HirExpression): () => Value
+  /** True if `request` stands for the request in the function that is being compiled. */
+  readonly hasRequest: boolean
+  /** True if every caller of the function that is being compiled has an identity. */
+  readonly isIdentified: boolean
   /** True if paths with this first name are host functions. */
   isHost(body: BodyCompiler, root: string): boolean
 }

@@ -1,0 +1,251 @@
+import {
+  type AuthRule,
+  clientKeyOf,
+  type GuardDeclaration,
+  type HttpExchange,
+  type Identity,
+  type Program,
+  type RateLimit,
+  type RequestUse,
+  type WebhookRule
+} from '@svc/contracts'
+import type { Logger, Principal } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+import { ANONYMOUS_TEXT, callerText, type RequestParts, SYSTEM_TEXT } from '../interpreter/request.ts'
+import { admits } from './admits.ts'
+import type { Authenticator, Outcome, Proven } from './authenticator.ts'
+import type { RateLimits } from './rate-limits.ts'
+import { refuse } from './refuse.ts'
+import { proofRequest } from './verifier.ts'
+import type { Webhooks } from './webhooks.ts'
+
+export interface GuardParts {
+  readonly authenticator: Authenticator
+  readonly limits: RateLimits
+  readonly webhooks: Webhooks
+  readonly log: Pick<Logger, 'error'>
+}
+
+/** What an admitted caller is, for the thread and for streams. */
+export interface Admitted {
+  /** The caller as text. */
+  readonly text: string
+  readonly proven: Proven | null
+}
+
+/** Continues with an admitted request. The exchange may be another one, whose body was read already. */
+export type Continue = (exchange: HttpExchange, admitted: Admitted) => void
+
+const ANYONE: Admitted = { text: ANONYMOUS_TEXT, proven: null }
+
+/**
+ * Guards of the endpoints of a program. They run in the main thread before a call is queued: limit by address, signature,
+ * identity, roles and scopes, limit by identity.
+ */
+export class Guards {
+  /** By function, or method and path of a route. An endpoint without a guard, and without a use of the request, has none. */
+  readonly #guards: ReadonlyMap<string, EndpointGuard>
+  readonly #origins: ReadonlyMap<string, readonly string[]>
+
+  constructor({ guards, facts }: Pick<Program, 'guards' | 'facts'>, parts: GuardParts) {
+    const declared = guards.filter(({ kind }) => kind !== 'page')
+    const made = new Map<string, EndpointGuard>()
+    for (const guard of declared) {
+      made.set(guard.name, new EndpointGuard(guard, facts.request[guard.name] ?? 'none', parts))
+    }
+    for (const [name, use] of Object.entries(facts.request)) {
+      if (!made.has(name)) made.set(name, new EndpointGuard({ ...OPEN, name }, use, parts))
+    }
+    this.#guards = made
+    this.#origins = new Map(
+      declared.flatMap(({ name, origins }) => (origins === null ? [] : [[name, origins] as const]))
+    )
+  }
+
+  /**
+   * Returns the caller of a tool or resource as text. The operator of this process is the system. Throws
+   * `RUN_RATE_LIMITED`; roles and scopes are checked by the call.
+   */
+  ofTool(name: string, principal: Principal): string {
+    const isOperator = principal.id === 'local' && principal.role === 'owner'
+    if (isOperator) return SYSTEM_TEXT
+    const { id, role, scopes } = principal
+    const isAnonymous = role === 'anonymous'
+    this.#guards.get(name)?.limitTool(isAnonymous ? 'anonymous' : id)
+    const identity: Identity = { id, roles: [role], scopes, claims: {}, provider: 'operator' }
+    return isAnonymous ? ANONYMOUS_TEXT : callerText(JSON.stringify(identity), null)
+  }
+
+  /** Origins of pages that may call an endpoint, besides the server's own; undefined without `@cors`. */
+  originsOf(name: string): readonly string[] | undefined {
+    return this.#origins.get(name)
+  }
+
+  /** Returns the guard of an endpoint; null if it is open and does not depend on its caller. */
+  of(name: string): EndpointGuard | null {
+    return this.#guards.get(name) ?? null
+  }
+}
+
+const OPEN: Omit<GuardDeclaration, 'name' | 'kind' | 'span'> = {
+  auth: null,
+  isPublic: true,
+  limits: [],
+  origins: null,
+  webhook: null
+}
+
+type Declared = Pick<GuardDeclaration, 'name' | 'auth' | 'limits' | 'webhook'>
+
+/** Guard of one endpoint. */
+export class EndpointGuard {
+  readonly #name: string
+  /** null: callers without an identity are admitted, and an invalid proof counts as none. */
+  readonly #auth: AuthRule | null
+  readonly #webhook: WebhookRule | null
+  /** Limits by address and of the endpoint, which are checked before the identity. */
+  readonly #early: readonly KeyedLimit[]
+  readonly #late: readonly KeyedLimit[]
+  readonly #use: RequestUse
+  readonly #parts: GuardParts
+
+  constructor({ name, auth, limits, webhook }: Declared, use: RequestUse, parts: GuardParts) {
+    this.#name = name
+    this.#auth = auth
+    this.#webhook = webhook
+    const keyed = limits.map((limit, index) => ({ ...limit, prefix: `${name} ${index} ` }))
+    const isEarly = ({ by }: RateLimit): boolean => by === 'ip' || by === 'endpoint'
+    this.#early = keyed.filter(isEarly)
+    this.#late = keyed.filter(limit => !isEarly(limit))
+    this.#use = use
+    this.#parts = parts
+  }
+
+  /** Continues if the request is admitted; else answers it. */
+  admit(exchange: HttpExchange, next: Continue): void {
+    for (const limit of this.#early) if (this.#isLimited(exchange, limit, null)) return
+    if (this.#webhook === null) this.#identify(exchange, next)
+    else this.#verify(this.#webhook, exchange, next)
+  }
+
+  /** Counts a call of a tool. Throws `RUN_RATE_LIMITED`. */
+  limitTool(caller: string): void {
+    for (const limit of [...this.#early, ...this.#late]) {
+      const waitMs = this.#parts.limits.take(limit.prefix + (limit.by === 'endpoint' ? '' : caller), limit)
+      if (waitMs === 0) continue
+      const hint = `wait ${Math.ceil(waitMs / 1000)} s`
+      throw runErrors.create('RUN_RATE_LIMITED', `${this.#name}: too many calls`, { hint })
+    }
+  }
+
+  /** Checks the signature of a webhook, whose body is then read already. */
+  #verify(rule: WebhookRule, exchange: HttpExchange, next: Continue): void {
+    const { webhooks } = this.#parts
+    if (!webhooks.has(rule)) {
+      const setting = `plugins.app-runtime.auth.webhooks.${rule.secret}`
+      this.#parts.log.error(`${this.#name} refuses its webhook, because ${setting} is not set`)
+      refuse(exchange, { kind: 'unavailable' })
+      return
+    }
+    exchange.body(bytes => {
+      const problem = webhooks.problemOf(rule, exchange.request.headers, bytes)
+      if (problem === null) this.#identify(withBody(exchange, bytes), next)
+      else refuse(exchange, { kind: 'signature', problem })
+    })
+  }
+
+  #identify(exchange: HttpExchange, next: Continue): void {
+    if (this.#auth === null && this.#use === 'none') {
+      next(exchange, ANYONE)
+      return
+    }
+    const request = proofRequest(exchange.request, exchange.caller)
+    let outcome: Outcome | Promise<Outcome>
+    const { provider = null, header = null } = this.#auth ?? {}
+    outcome = this.#parts.authenticator.identify(request, provider, header)
+    if (!(outcome instanceof Promise)) {
+      this.#decide(exchange, outcome, next)
+      return
+    }
+    outcome
+      .then(
+        found => {
+          if (exchange.caller.cancelled !== true) this.#decide(exchange, found, next)
+        },
+        (error: unknown) => {
+          this.#parts.log.error(`the caller of ${this.#name} could not be identified`, {
+            error,
+            request_id: exchange.caller.requestId
+          })
+          refuse(exchange, { kind: 'unavailable' })
+        }
+      )
+      .catch((error: unknown) => exchange.fail(error))
+  }
+
+  #decide(exchange: HttpExchange, outcome: Outcome, next: Continue): void {
+    const auth = this.#auth
+    if (typeof outcome === 'string' && outcome !== 'none' && auth !== null) {
+      refuse(exchange, { kind: 'unauthorized', outcome, auth })
+      return
+    }
+    const proven = typeof outcome === 'string' ? null : outcome
+    const rejection = auth === null ? null : admits(auth, proven?.identity ?? null)
+    if (rejection !== null && auth !== null) {
+      refuse(
+        exchange,
+        rejection === 'forbidden' ? { kind: 'forbidden', auth } : { kind: 'unauthorized', outcome: 'none', auth }
+      )
+      return
+    }
+    for (const limit of this.#late) if (this.#isLimited(exchange, limit, proven)) return
+    exchange.response.setHeader('cache-control', 'no-store')
+    const parts = this.#use === 'all' ? partsOf(exchange) : null
+    next(exchange, { text: callerText(proven?.json ?? null, parts), proven })
+  }
+
+  #isLimited(exchange: HttpExchange, limit: KeyedLimit, proven: Proven | null): boolean {
+    const waitMs = this.#parts.limits.take(limit.prefix + subjectOf(exchange, limit, proven), limit)
+    if (waitMs > 0) refuse(exchange, { kind: 'limited', limit, waitMs })
+    return waitMs > 0
+  }
+}
+
+type KeyedLimit = RateLimit & { readonly prefix: string }
+
+/** Returns whose calls a limit counts together. Without an identity, that is the address. */
+function subjectOf({ request }: HttpExchange, { by }: RateLimit, proven: Proven | null): string {
+  if (by === 'endpoint') return ''
+  if (by !== 'ip' && proven !== null) {
+    const { id, provider, claims } = proven.identity
+    return by === 'api_key' && provider === 'api_key' ? `key ${claims.key}` : `user ${id}`
+  }
+  return `ip ${clientKeyOf(request.socket.remoteAddress ?? '')}`
+}
+
+/** Returns the parts that a program may read. It must not see the token of the service. */
+function partsOf({ request, caller }: HttpExchange): RequestParts {
+  const isService = caller.principal.id === 'bearer'
+  const headers: Record<string, string> = {}
+  for (const name in request.headers) {
+    const value = request.headers[name]
+    if (value === undefined || name === 'proxy-authorization' || (isService && name === 'authorization')) continue
+    headers[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return { method: request.method ?? 'GET', ip: request.socket.remoteAddress ?? '', id: caller.requestId, headers }
+}
+
+/** Returns an exchange whose body was read already. */
+function withBody(exchange: HttpExchange, bytes: Buffer): HttpExchange {
+  return {
+    request: exchange.request,
+    response: exchange.response,
+    caller: exchange.caller,
+    params: exchange.params,
+    query: exchange.query,
+    body: take => take(bytes),
+    send: (...args) => exchange.send(...args),
+    fail: error => exchange.fail(error),
+    stream: () => exchange.stream()
+  }
+}

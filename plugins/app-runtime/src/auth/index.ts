@@ -1,0 +1,7 @@
+export { type ApiKey, ApiKeys, ApiKeyVerifier } from './api-keys.ts'
+export { Authenticator, type Outcome, type Proven } from './authenticator.ts'
+export { JwtVerifier, type TokenIssuer } from './jwt.ts'
+export { type CallLimit, RateLimits } from './rate-limits.ts'
+export { type AuthSecrets, derivedKey, openAuthSecrets } from './secret.ts'
+export type { ProofRequest, Verified, Verifier } from './verifier.ts'
+export { type WebhookProblem, Webhooks } from './webhooks.ts'

@@ -1,0 +1,42 @@
+import type { DatabaseStore, Program } from '@svc/contracts'
+import type { PluginContext } from '@svc/plugin-sdk'
+import { type AuthSettings, authSettings, type Settings } from '../settings.ts'
+import { ApiKeys, ApiKeyVerifier } from './api-keys.ts'
+import { Authenticator } from './authenticator.ts'
+import { Guards } from './guard.ts'
+import { JwtVerifier } from './jwt.ts'
+import { RateLimits } from './rate-limits.ts'
+import { openAuthSecrets } from './secret.ts'
+import type { Verifier } from './verifier.ts'
+import { Webhooks } from './webhooks.ts'
+
+type Context = Pick<PluginContext<Settings>, 'config' | 'projectRoot' | 'log'>
+
+/** Opens the guards of a program, with the providers that it may need. `own`: those of its users. */
+export async function openGuards(
+  ctx: Context,
+  program: Program,
+  store: DatabaseStore,
+  own: readonly Verifier[] = []
+): Promise<Guards> {
+  const { config, log, projectRoot } = ctx
+  const auth = authSettings(config)
+  const verifiers = identifies(program) ? [...own, ...(await openVerifiers(auth, projectRoot, store))] : []
+  return new Guards(program, {
+    authenticator: new Authenticator(verifiers),
+    limits: new RateLimits(),
+    webhooks: new Webhooks(auth.webhooks),
+    log
+  })
+}
+
+/** True if a guard, or a function that depends on its caller, needs identities. */
+function identifies({ guards, facts }: Program): boolean {
+  return guards.some(({ auth }) => auth !== null) || Object.keys(facts.request).length > 0
+}
+
+async function openVerifiers(auth: AuthSettings, projectRoot: string, store: DatabaseStore): Promise<Verifier[]> {
+  const { issuers, issuer, audience } = auth
+  const secrets = await openAuthSecrets(auth.secret, projectRoot, store)
+  return [new JwtVerifier({ secrets, issuer, audience, issuers }), new ApiKeyVerifier(new ApiKeys(store))]
+}

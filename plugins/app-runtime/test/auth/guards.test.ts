@@ -1,0 +1,235 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { type ServedApp, serveInProcess } from '../../../../test/e2e/served-in-process.ts'
+import { openIssuer, ownToken, SECRET } from './tokens.ts'
+
+const KINDS = ['query', 'mutation', 'server', 'route'] as const
+const PROVIDERS = ['any', 'jwt', 'bearer', 'api_key'] as const
+
+/** Returns a function of each kind, which returns the id of its caller. */
+function guarded(name: string, guard: string): string {
+  return `${guard} @query fn q_${name}() to str { request.user.id }
+${guard} @mutation fn m_${name}() to str { request.user.id }
+${guard} @server fn s_${name}() to str { request.user.id }
+${guard} http post "/r/${name}" to str { request.user.id }
+`
+}
+
+const SOURCE = `
+${PROVIDERS.map(name => guarded(name, `@auth(${name === 'any' ? '' : `provider: ${name}`}) @role("admin")`)).join('')}
+${guarded('scoped', '@auth("notes.read")')}
+@auth @query fn whoami() to str { request.user.id + " " + request.user.provider }
+@auth(optional: true) @query fn perhaps() to str { match request.user { Some(user) => user.id  None => "nobody" } }
+@public @query fn open() to int { 1 }
+@public @query fn inner() to str { q_any() }
+@auth @query fn plain() to str { admin_only() }
+@role("admin") @query fn admin_only() to str { "secret" }
+@public @query fn about() to str {
+    request.method() + " " + request.header("x-a").unwrap_or("-") + " " + request.cookie("c").unwrap_or("-") + " " + request.ip()
+}
+@public http get "/authorization" to str { request.header("authorization").unwrap_or("-") }
+@auth(provider: api_key, header: "x-my-key") @query fn own_header() to str { request.user.id }
+`
+
+const SET = [`plugins.app-runtime.auth.secret=["another secret of thirty-two characters", "${SECRET}"]`]
+
+const PATHS = {
+  query: 'GET /api/query/q_',
+  mutation: 'POST /api/mutation/m_',
+  server: 'POST /api/s_',
+  route: 'POST /r/'
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: any
+  readonly headers: Headers
+}
+
+async function call(app: ServedApp, request: string, headers: Record<string, string> = {}): Promise<Answer> {
+  const [method = '', path = ''] = request.split(' ')
+  const init = method === 'GET' ? {} : { body: '{}' }
+  const type = method === 'GET' ? {} : { 'content-type': 'application/json' }
+  const response = await fetch(app.url + path, { method, headers: { ...type, ...headers }, ...init })
+  return { status: response.status, body: await response.json(), headers: response.headers }
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** Headers without a proof, and with a wrong, an expired, a weaker and a right one, by provider. */
+async function proofs(app: ServedApp, provider: (typeof PROVIDERS)[number]) {
+  const past = Math.floor(Date.now() / 1000) - 60
+  if (provider !== 'api_key') {
+    return {
+      none: {},
+      wrong: bearer(await ownToken({ roles: ['admin'] }, 'a secret that is not the one of this app')),
+      expired: bearer(await ownToken({ roles: ['admin'], exp: past })),
+      weaker: bearer(await ownToken({ roles: ['reader'] })),
+      right: bearer(await ownToken({ roles: ['admin'] }))
+    }
+  }
+  const key = async (roles: string[], days = 1) => ({
+    'x-api-key': (await app.call('auth.token.create', { subject: 'ann', roles, days })).token as string
+  })
+  const right = await key(['admin'])
+  return {
+    none: {},
+    wrong: { 'x-api-key': `${right['x-api-key'].slice(0, -4)}AAAA` },
+    expired: await key(['admin'], 0),
+    weaker: await key(['reader']),
+    right
+  }
+}
+
+t.test('each kind of function admits only callers with the right proof and role, for each provider', async t => {
+  const app = await serveInProcess(t, SOURCE, { set: SET })
+  const statuses = { none: 401, wrong: 401, expired: 401, weaker: 403, right: 200 }
+  for (const provider of PROVIDERS) {
+    const all = await proofs(app, provider)
+    for (const kind of KINDS) {
+      for (const [proof, status] of Object.entries(statuses)) {
+        const answer = await call(app, PATHS[kind] + provider, all[proof as keyof typeof all])
+        const label = `${kind} ${provider} ${proof}`
+        t.equal(answer.status, status, label)
+        if (status === 200) t.equal(answer.body, 'ann', label)
+        else
+          t.match(
+            answer.body,
+            { error: String, code: status === 401 ? 'RUN_UNAUTHORIZED' : 'RUN_FORBIDDEN', request_id: String },
+            label
+          )
+        if (status === 401)
+          t.match(answer.headers.get('www-authenticate'), provider === 'api_key' ? /^ApiKey / : /^Bearer /, label)
+        t.equal(answer.headers.get('cache-control'), 'no-store', label)
+      }
+    }
+  }
+})
+
+t.test('guards of scopes, options, own headers and calls inside the program', async t => {
+  const app = await serveInProcess(t, SOURCE, { set: SET })
+  const reader = bearer(await ownToken({ scope: 'notes.read other', sub: 'eve' }))
+  t.match(await call(app, `${PATHS.query}scoped`, reader), { status: 200, body: 'eve' })
+  const forbidden = await call(app, `${PATHS.query}scoped`, bearer(await ownToken({ scope: 'other' })))
+  t.equal(forbidden.status, 403)
+  t.match(forbidden.headers.get('www-authenticate'), /insufficient_scope", scope="notes.read"/)
+
+  t.match(await call(app, 'GET /api/query/perhaps'), { status: 200, body: 'nobody' })
+  t.match(await call(app, 'GET /api/query/perhaps', reader), { status: 200, body: 'eve' })
+  t.equal((await call(app, 'GET /api/query/perhaps', bearer('rubbish'))).status, 401, 'a wrong proof is not anonymous')
+
+  t.match(await call(app, 'GET /api/query/inner'), { status: 401, body: { code: 'RUN_UNAUTHORIZED' } })
+  t.match(await call(app, 'GET /api/query/inner', bearer(await ownToken({ roles: ['admin'] }))), {
+    status: 200,
+    body: 'ann'
+  })
+  t.match(await call(app, 'GET /api/query/plain', reader), { status: 403, body: { code: 'RUN_FORBIDDEN' } })
+  t.match(await call(app, 'GET /api/query/plain', bearer(await ownToken({ role: 'admin' }))), { body: 'secret' })
+
+  const { token } = await app.call('auth.token.create', { subject: 'kim' })
+  t.match(await call(app, 'GET /api/query/own_header', { 'x-my-key': token }), { status: 200, body: 'kim' })
+  t.equal((await call(app, 'GET /api/query/own_header', { 'x-api-key': token })).status, 401)
+  t.match(await call(app, 'GET /api/query/whoami', bearer(token)), { body: 'kim api_key' })
+  t.equal((await call(app, `${PATHS.query}jwt`, bearer(token))).status, 401, 'an API key is no JWT')
+
+  const about = await call(app, 'GET /api/query/about', { 'x-a': 'one', cookie: 'b=2; c=3' })
+  t.equal(about.body, 'GET one 3 127.0.0.1')
+  t.equal((await call(app, 'GET /authorization', { authorization: 'Basic abc' })).body, 'Basic abc')
+  const open = await call(app, 'GET /api/query/open')
+  t.match(open, { status: 200, body: 1 })
+  t.equal(open.headers.get('cache-control'), null)
+})
+
+t.test('a revoked API key ends, and a list shows no key', async t => {
+  const app = await serveInProcess(t, SOURCE, { set: SET })
+  const { id, token } = await app.call('auth.token.create', { subject: 'kim', roles: ['admin'], scopes: ['a'] })
+  t.match(await call(app, 'GET /api/query/whoami', { 'x-api-key': token }), { status: 200 })
+  const listed = await app.call('auth.token.list')
+  t.match(listed.tokens, [{ id, subject: 'kim', roles: ['admin'], scopes: ['a'] }])
+  t.notMatch(JSON.stringify(listed), token.slice(8))
+  t.notMatch(
+    readFileSync(join(app.folder, '.vox', 'store.db'), 'latin1').toString(),
+    token.slice(8),
+    'only a hash is stored'
+  )
+  await app.call('auth.token.revoke', { id })
+  await t.rejects(app.call('auth.token.revoke', { id }), { code: 'RUN_TOKEN_UNKNOWN' })
+  let status = 200
+  while (status === 200) status = (await call(app, 'GET /api/query/whoami', { 'x-api-key': token })).status
+  t.equal(status, 401)
+})
+
+t.test('a token is refused with alg none, a confused algorithm, another audience, and before its time', async t => {
+  const issuer = await openIssuer(t)
+  const issuers = [
+    { issuer: 'https://issuer.example', audience: 'app', jwks: issuer.url, id_prefix: 'x:', roles_claim: 'realm.roles' }
+  ]
+  const set = [
+    ...SET,
+    `plugins.app-runtime.auth.issuers=${JSON.stringify(issuers)}`,
+    'plugins.app-runtime.auth.audience="own"'
+  ]
+  const app = await serveInProcess(t, SOURCE, { set })
+  const status = async (token: string): Promise<number> =>
+    (await call(app, 'GET /api/query/whoami', bearer(token))).status
+  t.match(await call(app, 'GET /api/query/whoami', bearer(await issuer.sign())), { status: 200, body: 'x:bob jwt' })
+  t.equal(
+    (await call(app, `${PATHS.query}any`, bearer(await issuer.sign({ realm: { roles: ['admin'] } })))).status,
+    200
+  )
+  const now = Math.floor(Date.now() / 1000)
+  const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const claims = { iss: 'https://issuer.example', aud: 'app', sub: 'bob', exp: now + 600 }
+  const refused = {
+    'alg none': `${encode({ alg: 'none' })}.${encode(claims)}.`,
+    'alg none with a signature': `${encode({ alg: 'none' })}.${encode(claims)}.AAAA`,
+    'HS256 with the public key': await ownToken(claims, issuer.publicText),
+    'HS256 with the own secret for the issuer': await ownToken(claims),
+    'another audience of the issuer': await issuer.sign({ aud: 'another' }),
+    'no audience of the issuer': await issuer.sign({ aud: undefined }),
+    'another issuer': await issuer.sign({ iss: 'https://evil.example' }),
+    'before its time': await issuer.sign({ nbf: now + 600 }),
+    expired: await issuer.sign({ exp: now - 60 }),
+    'no expiry': await issuer.sign({ exp: undefined }),
+    'no subject': await issuer.sign({ sub: undefined }),
+    'another audience of the own secret': await ownToken({ aud: 'another' }),
+    'no audience of the own secret': await ownToken(),
+    'HS512 of the own secret': await ownToken({ aud: 'own' }, `${SECRET}${SECRET}`, 'HS512'),
+    'three words': 'a.b.c',
+    rubbish: 'rubbish'
+  }
+  for (const [name, token] of Object.entries(refused)) t.equal(await status(token), 401, name)
+  t.equal(await status(await ownToken({ aud: 'own' })), 200)
+})
+
+t.test('without a secret in the settings, one is made for its owner only, and kept', async t => {
+  const app = await serveInProcess(t, SOURCE)
+  const file = join(app.folder, '.vox', 'auth-secret')
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  const secret = readFileSync(file, 'utf8')
+  const token = bearer(await ownToken({}, secret))
+  t.match(await call(app, 'GET /api/query/whoami', token), { status: 200, body: 'ann jwt' })
+  await app.close()
+  const again = await serveInProcess(t, SOURCE, { folder: app.folder })
+  t.equal(readFileSync(file, 'utf8'), secret)
+  t.match(await call(again, 'GET /api/query/whoami', token), { status: 200 })
+})
+
+t.test(
+  'the token of the service opens the listener, but proves no identity, and is hidden from the program',
+  async t => {
+    const set = [...SET, 'plugins.http.token="the-token-of-the-service"']
+    const app = await serveInProcess(t, SOURCE, { set })
+    const service = bearer('the-token-of-the-service')
+    t.equal((await call(app, 'GET /api/query/open')).status, 401)
+    t.equal((await call(app, 'GET /api/query/open', service)).status, 200)
+    t.equal((await call(app, 'GET /api/query/whoami', service)).status, 401)
+    t.equal((await call(app, 'GET /authorization', service)).body, '-')
+    const { token } = await app.call('auth.token.create', { subject: 'kim' })
+    t.match(await call(app, 'GET /api/query/whoami', { ...service, 'x-api-key': token }), {
+      status: 200,
+      body: 'kim api_key'
+    })
+  }
+)
