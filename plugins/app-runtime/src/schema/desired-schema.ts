@@ -1,4 +1,5 @@
 import { type DatabaseCapabilities, databaseUses, type HirTable, type Program, type ProgramIndex } from '@svc/contracts'
+import { userTriggers } from '../auth/users/user-tables.ts'
 import { canonicalDecimalSql } from '../database/predicate-sql.ts'
 import { type ColumnType, columnType } from './column-type.ts'
 import { defaultLiteral } from './default-literal.ts'
@@ -37,6 +38,8 @@ export interface DesiredSchema {
   readonly tables: readonly DesiredTable[]
   /** True if the changes of any table are recorded. */
   readonly isLive: boolean
+  /** True if the program has users, whose sessions and proofs are stored. */
+  readonly hasUsers: boolean
   /** Unsupported declarations, one sentence each. */
   readonly problems: readonly string[]
   /** Features that this database lacks, without which the program still runs. */
@@ -74,9 +77,16 @@ export function desiredSchema(
     if (search !== null && fts) objects.push(...searchTriggers(name, search.columns))
     if (search !== null && !fts) notes.push(`${table.name}: this database has no full-text search`)
     if (live.has(name)) objects.push(...liveTriggers(name))
+    if (program.users?.table === table.name) objects.push(...userTriggers(name))
     return { name, declared: table.name, columns, objects, search: fts ? search : null }
   })
-  return { tables: desired, isLive: live.size > 0, problems: problemsOf(desired), notes }
+  return {
+    tables: desired,
+    isLive: live.size > 0,
+    hasUsers: program.users !== null,
+    problems: problemsOf(desired),
+    notes
+  }
 }
 
 /** Returns the SQL of a table. AUTOINCREMENT never reuses an id. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import type { DatabaseStore, Program } from '@svc/contracts'
 import { defined, isSvcError } from '@svc/plugin-sdk'
+import { userTables } from '../auth/users/user-tables.ts'
 import { runErrors } from '../errors.ts'
 import { desiredSchema } from './desired-schema.ts'
 import { levelOf, type Renames, type SchemaPlan } from './plan.ts'
@@ -85,9 +86,9 @@ export function freshSchema(
   program: Program,
   capabilities: { readonly fts: boolean; readonly vector: boolean }
 ): string[] {
-  const { tables, isLive, problems } = desiredSchema(program, capabilities)
+  const { tables, isLive, hasUsers, problems } = desiredSchema(program, capabilities)
   if (problems.length > 0) throw runErrors.create('RUN_SCHEMA_REFUSED', `${program.path}: ${problems.join('; ')}`)
-  return [...(isLive ? changesStatements : []), ...tables.flatMap(createdStatements)]
+  return [...(isLive ? changesStatements : []), ...(hasUsers ? userTables : []), ...tables.flatMap(createdStatements)]
 }
 
 function planOptions(

@@ -1,3 +1,4 @@
+import { IDENTITIES_TABLE, SESSIONS_TABLE, userTables } from '../auth/users/user-tables.ts'
 import type { DesiredSchema, DesiredTable } from './desired-schema.ts'
 import { findDuplicates } from './duplicates.ts'
 import { type ExistingSchema, existingSchema, type ReadDatabase } from './existing-schema.ts'
@@ -46,6 +47,8 @@ export async function planSchema(
   const steps: SchemaStep[] = []
   const statements: (string | ParameterisedStatement)[] = existing.hasRecord ? [] : [recordStatement]
   if (desired.isLive && !existing.hasChanges) statements.push(...changesStatements)
+  const hasUserTables = [SESSIONS_TABLE, IDENTITIES_TABLE].every(name => existing.names.has(name))
+  if (desired.hasUsers && !hasUserTables) statements.push(...userTables)
   const declaredNames = new Set<string>()
   for (const table of desired.tables) {
     const formerName = formerNames.get(table.name) ?? null

@@ -4,7 +4,8 @@ import {
   type HirType,
   type HttpEndpoint,
   type HttpEndpointKind,
-  httpEndpointsOf
+  httpEndpointsOf,
+  type ProgramUsers
 } from '@svc/contracts'
 
 /**
@@ -21,10 +22,18 @@ export interface Endpoint {
   readonly route: HttpEndpoint['route'] | null
 }
 
-/** Kind of an endpoint. `due` continues workflow runs and delivers messages, through `DurableRunner`. */
-export type EndpointKind = HttpEndpointKind | 'tool' | 'resource' | 'scheduled' | 'due'
+/**
+ * Kind of an endpoint. `due` continues workflow runs and delivers messages, through `DurableRunner`; `users`
+ * creates and reads users, through `UsersRunner`.
+ */
+export type EndpointKind = HttpEndpointKind | 'tool' | 'resource' | 'scheduled' | 'due' | 'users'
 
-export function endpointsOf(module: HirModule): Endpoint[] {
+/** True if a call is one transaction, which leaves nothing behind if it fails. */
+export function isTransaction(kind: EndpointKind): boolean {
+  return kind === 'mutation' || kind === 'users'
+}
+
+export function endpointsOf(module: HirModule, users: ProgramUsers | null = null): Endpoint[] {
   return [
     ...httpEndpointsOf(module),
     ...module.mcp_tools.map(({ func }) => local('tool', func)),
@@ -32,7 +41,8 @@ export function endpointsOf(module: HirModule): Endpoint[] {
     ...module.functions
       .filter(({ schedule_interval }) => schedule_interval !== undefined)
       .map(fn => local('scheduled', fn)),
-    ...(isDurable(module) ? [local('due', { name: 'runs and messages', params: [], return_type: null })] : [])
+    ...(isDurable(module) ? [local('due', { name: 'runs and messages', params: [], return_type: null })] : []),
+    ...(users === null ? [] : [local('users', { name: 'users', params: [], return_type: null })])
   ]
 }
 
