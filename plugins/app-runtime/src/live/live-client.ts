@@ -7,7 +7,7 @@ import { errorFacts, errorStatus } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import type { QueryWatches } from './query-watches.ts'
 import { slowClient } from './slow-client.ts'
-import { answerMessage, type ClientMessage, readMessage, type WatchId } from './socket-messages.ts'
+import { answerMessage, type ClientMessage, errorMessageOf, readMessage, type WatchId } from './socket-messages.ts'
 import type { QueryAnswer, ResultSink } from './watched-query.ts'
 
 /** Maximum bytes in flight to a client. */
@@ -120,14 +120,14 @@ export class LiveClient {
         watched.leave()
         if (isEnded || this.#isClosed) return
         this.#watching.delete(id)
-        this.#socket.send(answerMessage(id, first), { binary: false })
+        this.#socket.send(errorMessageOf(id, first, true), { binary: false })
         return
       }
       this.#watching.set(id, watched.add(this.#sink(id)))
     } catch (error) {
       if (isEnded) return
       if (this.#watching.get(id) === end) this.#watching.delete(id)
-      this.#send({ watch: id, status: errorStatus(error), ...errorFacts(error) })
+      this.#send({ watch: id, status: errorStatus(error), ended: true, ...errorFacts(error) })
     }
   }
 

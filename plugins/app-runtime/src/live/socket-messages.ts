@@ -66,8 +66,14 @@ export function answerMessage(id: WatchId, answer: QueryAnswer): Buffer {
   const found = known.get(id)
   if (found !== undefined) return found
   const { status, body } = answer
-  const head = `{"watch":${JSON.stringify(id)},`
-  const message = Buffer.from(status === 200 ? `${head}"value":${body}}` : `${head}"status":${status},${body.slice(1)}`)
+  const message =
+    status === 200 ? Buffer.from(`{"watch":${JSON.stringify(id)},"value":${body}}`) : errorMessageOf(id, answer, false)
   known.set(id, message)
   return message
+}
+
+/** Returns the message with an error. `isEnded`: the query is not watched any longer. */
+export function errorMessageOf(id: WatchId, { status, body }: QueryAnswer, isEnded: boolean): Buffer {
+  const ended = isEnded ? '"ended":true,' : ''
+  return Buffer.from(`{"watch":${JSON.stringify(id)},"status":${status},${ended}${body.slice(1)}`)
 }

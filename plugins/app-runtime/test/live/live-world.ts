@@ -19,6 +19,8 @@ export interface LiveWorld {
   readonly live: () => LiveService
   /** Number of query runs so far. */
   readonly runs: () => number
+  /** Lets the next runs fail. */
+  readonly fail: (runs: number) => void
 }
 
 /** The real kernel and the real http plugin, with the streams of a program over a database in a file. */
@@ -26,9 +28,11 @@ export async function openLiveWorld(file?: string): Promise<LiveWorld & { readon
   const store = await openStore(file)
   await apply(store, SOURCE)
   let runs = 0
+  let failures = 0
   let live: LiveService | null = null
   const ask: AskQuery = async (name, query) => {
     runs += 1
+    if (failures-- > 0) return { status: 503, body: '{"error":"too many requests are running"}' }
     const min = Number(new URLSearchParams(query).get('min') ?? 0)
     if (Number.isNaN(min)) return { status: 400, body: '{"error":"min is not an int"}' }
     const sql =
@@ -50,6 +54,9 @@ export async function openLiveWorld(file?: string): Promise<LiveWorld & { readon
         })
       }
     }) as Plugin
+  const fail = (count: number): void => {
+    failures = count
+  }
   const world = await openWorld([plugin()])
-  return { world, store, live: () => live as unknown as LiveService, runs: () => runs, plugin }
+  return { world, store, live: () => live as unknown as LiveService, runs: () => runs, fail, plugin }
 }

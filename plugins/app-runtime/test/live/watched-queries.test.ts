@@ -56,7 +56,7 @@ t.test('errors of a query are reported with their status, and the connection sta
   client.send({ watch: 1, query: 'silent' })
   t.match(await client.next(), { watch: 1, code: 'RUN_LIVE_UNKNOWN', status: 404 })
   client.send({ watch: 1, query: 'notes', args: { min: 'x' } })
-  t.match(await client.next(), { watch: 1, status: 400, error: 'min is not an int' })
+  t.match(await client.next(), { watch: 1, status: 400, ended: true, error: 'min is not an int' })
   for (const message of [{ watch: 1 }, { watch: {}, query: 'notes' }, { watch: 1, query: 'notes', args: [] }]) {
     client.send(message)
     t.match(await client.next(), { code: 'RUN_ARGUMENTS' })

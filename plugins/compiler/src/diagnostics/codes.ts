@@ -155,6 +155,7 @@ export const diagnosticCodes = {
   'typecheck.with.option_type': warning('typecheck', 'An option after `with` has the wrong type.'),
   'typecheck.with.option_value': error('typecheck', 'An option after `with` has an unknown value.'),
   'typecheck.with.unknown_option': warning('typecheck', 'An option of that name does not exist.'),
+  'unique.use': error('typecheck', '`@unique` is not before a column of a table, or has arguments.'),
   'vox/auth/endpoint-missing-decorator': warning(
     'typecheck',
     'An endpoint has neither `@auth` nor `@public`, in a program that uses `@auth`.'
@@ -209,7 +210,6 @@ export const diagnosticCodes = {
   'web.route.unknown_option': error('runtime_contract', 'A page has no option of that name.'),
   'web.token_value': error('runtime_contract', 'A design token is not a literal CSS value.'),
   'web.v0_export': warning('runtime_contract', 'The module of a v0 component is missing, or does not export its name.'),
-  'unique.use': error('typecheck', '`@unique` is not before a column of a table, or has arguments.'),
   'web_ir_validate.behavior.required_state_without_initial': error('runtime_contract', 'A state has no initial value.'),
   'web_ir_validate.dom.arena_too_large': error('runtime_contract', 'The views of a module have too many nodes.'),
   'web_ir_validate.dom.id_oob': error('runtime_contract', 'A node of a view refers to a missing node.'),

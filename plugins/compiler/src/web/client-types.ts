@@ -13,7 +13,8 @@ const TAKEN: ReadonlySet<string> = new Set([
   'Readonly',
   'Record',
   'Response',
-  'Set'
+  'Set',
+  'WebSocket'
 ])
 
 /** Types of a program for a module without imports: the module declares each type that it uses. */

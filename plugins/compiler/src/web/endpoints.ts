@@ -1,6 +1,6 @@
 import { answerType, isRequiredParam } from '@svc/contracts'
 import type { HirEndpoint, HirModule, HirParam, HirType } from '../hir/hir.ts'
-import { valueName } from './typescript-names.ts'
+import { propertyKey, valueName } from './typescript-names.ts'
 import type { TypeImports } from './typescript-types.ts'
 import type { WebModule } from './web-module.ts'
 
@@ -33,13 +33,18 @@ export function isOptional(param: HirParam): boolean {
 
 /**
  * Returns a parameter list such as `title: string, done?: boolean`. A parameter before a required one cannot be
- * optional.
+ * optional. `typeOf` prints the type of a parameter.
  */
-export function parameterList({ types }: WebModule, params: readonly HirParam[], imports: TypeImports): string {
+export function parameterList(
+  web: WebModule,
+  params: readonly HirParam[],
+  imports: TypeImports,
+  typeOf = ({ type_ann }: HirParam): string => web.types.print(type_ann, imports)
+): string {
   const lastRequired = params.findLastIndex(param => !isOptional(param))
   return params
     .map((param, index) => {
-      const type = types.print(param.type_ann, imports)
+      const type = typeOf(param)
       const isOpen = isOptional(param)
       if (isOpen && index > lastRequired) return `${valueName(param.name)}?: ${type}`
       return `${valueName(param.name)}: ${type}${isOpen && type !== 'any' ? ' | undefined' : ''}`
@@ -52,4 +57,29 @@ export function argumentObject(params: readonly HirParam[]): string {
   if (params.length === 0) return '{}'
   const entries = params.map(({ name }) => (valueName(name) === name ? name : `${name}: ${valueName(name)}`))
   return `{ ${entries.join(', ')} }`
+}
+
+/** Returns the type of an argument that a client sends: an int may be a bigint, which has more digits. */
+export function inputType(web: WebModule, { type_ann }: HirParam, imports: TypeImports): string {
+  const type = web.types.print(type_ann, imports)
+  return isInt(type_ann) ? type.replace('number', 'number | bigint') : type
+}
+
+/** Returns the type of an object with the arguments by name. */
+export function argumentsType(web: WebModule, params: readonly HirParam[], imports: TypeImports): string {
+  const members = params.map(param => {
+    const type = inputType(web, param, imports)
+    const mark = isOptional(param) ? '?' : ''
+    return `readonly ${propertyKey(param.name)}${mark}: ${type}${isOptional(param) && type !== 'any' ? ' | undefined' : ''}`
+  })
+  return `{ ${members.join('; ')} }`
+}
+
+/** True for ints and ids, also optional ones. */
+export function isInt(type: HirType | null): boolean {
+  if (type === null || typeof type === 'string') return false
+  if ('Named' in type) return type.Named === 'int'
+  if (!('Generic' in type)) return false
+  const [name, [item = null]] = type.Generic
+  return name === 'Id' || (name === 'Option' && isInt(item))
 }

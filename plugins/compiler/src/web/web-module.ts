@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { liveQueriesOf } from '@svc/contracts'
 import { knownTypes } from '../check/types/hir-type.ts'
 import type { HirModule, HirParam } from '../hir/hir.ts'
 import { lower } from '../hir/lower.ts'
@@ -17,6 +18,8 @@ export interface WebModule {
   readonly types: TypeScriptTypes
   /** Members of structs that have a default. */
   readonly defaults: readonly { readonly type: string; readonly field: string }[]
+  /** Names of the live queries. */
+  readonly live: ReadonlySet<string>
   /** Name of the source file, without folder and extension. */
   readonly name: string
 }
@@ -24,7 +27,9 @@ export interface WebModule {
 export function webModule(module: Module, source: SourceFile): WebModule {
   const hir = lower(module, source.text, knownTypes(module))
   const name = basename(source.path).replace(/\.vox$/, '')
-  return { source, module, hir, types: new TypeScriptTypes(hir), defaults: module.items.flatMap(defaultsOf), name }
+  const defaults = module.items.flatMap(defaultsOf)
+  const live = new Set(liveQueriesOf(hir).keys())
+  return { source, module, hir, types: new TypeScriptTypes(hir), defaults, live, name }
 }
 
 function defaultsOf(item: Declaration): WebModule['defaults'] {

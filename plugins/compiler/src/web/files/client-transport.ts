@@ -1,3 +1,5 @@
+import { WATCH_HELPER } from './client-live.ts'
+
 /**
  * Parts of `vox-client.ts` that are the same for all programs. Functions of a program may be called `Object`, `JSON` or
  * `Set`, so platform names are written with `globalThis`.
@@ -13,6 +15,8 @@ export interface Connection {
   onChange: Set<() => void>
   /** Replaces the platform's \`fetch\`. */
   fetch?: typeof globalThis.fetch
+  /** Replaces the platform's \`WebSocket\`, which live queries use. */
+  WebSocket?: typeof globalThis.WebSocket
 }
 
 /** The connection of this module's functions. Change it once, before the first call. */
@@ -45,10 +49,11 @@ export class ApiError extends globalThis.Error {
 
 /** Helpers of the client. A helper is omitted if the rest of the file does not use it. */
 export const HELPERS: readonly { readonly name: string; readonly text: string }[] = [
+  WATCH_HELPER,
   {
     name: '$part',
     text: `/** Encodes a value as a path segment. */
-function $part(value: string | number | boolean): string {
+function $part(value: string | number | bigint | boolean): string {
   return globalThis.encodeURIComponent(globalThis.String(value))
 }
 `
@@ -57,7 +62,7 @@ function $part(value: string | number | boolean): string {
     name: '$json',
     text: `/** Returns a query string with JSON values, sorted by name. */
 function $json(args: Readonly<Record<string, unknown>>): string {
-  return $query(args, value => globalThis.JSON.stringify(value))
+  return $query(args, $print)
 }
 `
   },
@@ -65,7 +70,7 @@ function $json(args: Readonly<Record<string, unknown>>): string {
     name: '$text',
     text: `/** Returns a query string with plain strings and numbers. */
 function $text(args: Readonly<Record<string, unknown>>): string {
-  return $query(args, value => (value === null ? undefined : typeof value === 'object' ? globalThis.JSON.stringify(value) : globalThis.String(value)))
+  return $query(args, value => (value === null ? undefined : typeof value === 'object' ? $print(value) : globalThis.String(value)))
 }
 `
   },
@@ -86,7 +91,7 @@ function $text(args: Readonly<Record<string, unknown>>): string {
   {
     name: '$call',
     text: `async function $call<T>(to: Partial<Connection>, method: string, path: string, content?: unknown): Promise<T> {
-  const sent = content === undefined ? undefined : globalThis.JSON.stringify(content)
+  const sent = content === undefined ? undefined : $print(content)
   const type = sent === undefined ? undefined : { 'content-type': 'application/json' }
   let response: Response
   let text: string
@@ -118,15 +123,57 @@ function $reason(error: unknown): string {
   if (typeof message === 'string' && message !== '') return message
   return typeof code === 'string' ? code : globalThis.String(error)
 }
-
-/** Returns undefined if the text is not JSON. */
+`
+  },
+  {
+    name: '$parsed',
+    text: `/** Parses JSON. An int beyond 2^53 becomes a bigint with all its digits. Returns undefined if the text is not JSON. */
 function $parsed(text: string): unknown {
   if (text === '') return null
   try {
-    return globalThis.JSON.parse(text)
+    return $LARGE.test(text) ? $exact(text) : globalThis.JSON.parse(text)
   } catch {
     return undefined
   }
+}
+
+/** Matches a text that may contain an int of 16 digits or more. */
+const $LARGE = /(?:^|[[:,\\s-])\\d{16,}\\s*(?:[,\\]}]|$)/
+
+function $exact(text: string): unknown {
+  // Marks large ints as strings. The mark cannot be guessed, so no other string begins with it.
+  const mark = \`\${globalThis.Math.random()}:\`
+  const tokens = /"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"|-?\\d+(?:\\.\\d+)?(?:[eE][-+]?\\d+)?/g
+  const marked = text.replace(tokens, token => {
+    const isLarge = /^-?\\d{16,}$/.test(token) && !globalThis.Number.isSafeInteger(globalThis.Number(token))
+    return isLarge ? \`"\${mark}\${token}"\` : token
+  })
+  return globalThis.JSON.parse(marked, (_key, value: unknown) => {
+    return typeof value === 'string' && value.startsWith(mark) ? globalThis.BigInt(value.slice(mark.length)) : value
+  })
+}
+`
+  },
+  {
+    name: '$print',
+    text: `/** Prints JSON. A bigint is printed as an int. */
+function $print(value: unknown): string {
+  try {
+    return globalThis.JSON.stringify(value)
+  } catch {
+    const mark = \`\${globalThis.Math.random()}:\`
+    const text = globalThis.JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? mark + each : each))
+    return text.replaceAll(new globalThis.RegExp(\`"\${mark}(-?\\\\d+)"\`, 'g'), '$1')
+  }
+}
+`
+  },
+  {
+    name: '$int',
+    text: `/** Reads an int of a URL or a form. One beyond 2^53 becomes a bigint, whose type is \`number\` here as in results. */
+export function $int(text: string | undefined): number {
+  const value = globalThis.Number(text)
+  return globalThis.Number.isSafeInteger(value) || text === undefined || !/^-?\\d+$/.test(text) ? value : (globalThis.BigInt(text) as unknown as number)
 }
 `
   }

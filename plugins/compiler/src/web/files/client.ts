@@ -8,10 +8,10 @@ import {
 } from '@svc/contracts'
 import { ClientTypes } from '../client-types.ts'
 import type { EmittedFile } from '../emitted-file.ts'
-import { argumentObject, parameterList } from '../endpoints.ts'
+import { argumentObject, argumentsType, inputType, parameterList } from '../endpoints.ts'
 import { operationIds } from '../operation-ids.ts'
 import { literal, propertyKey, valueName } from '../typescript-names.ts'
-import type { WebModule } from '../web-module.ts'
+import { itemsOf, type WebModule } from '../web-module.ts'
 import { CONNECTION, HELPERS } from './client-transport.ts'
 
 /** Generates `vox-client.ts` with a function for every HTTP endpoint; null if there are no endpoints. */
@@ -41,8 +41,13 @@ export function createClient(${to}: Partial<Connection> = {}) {
     `// A client of ${web.name}.vox. Generated; do not edit.\n`,
     ...types.declarations(),
     ...parts,
-    ...helpersOf(parts.join('\n'))
+    ...helpersOf(parts.join('\n') + (hasPages(web) ? '$int(' : ''))
   ].join('\n')
+}
+
+/** Pages read ints of their addresses. */
+function hasPages({ module }: WebModule): boolean {
+  return itemsOf(module, 'Routes').length > 0
 }
 
 /** Returns the used helpers, since a strict project does not allow unused functions. */
@@ -60,7 +65,7 @@ function memberText(web: WebModule, endpoint: HttpEndpoint, name: string, types:
   const { path, query, body } = httpInputOf(endpoint)
   const params = [...path, ...query, ...paramsOf(body)]
   const parameters = [
-    parameterList(web, params, types),
+    parameterList(web, params, types, param => inputType(web, param, types)),
     ...(body.kind === 'any' ? [`${bodyName(params)}?: unknown`] : [])
   ]
   const result = web.types.result(answerType(endpoint.returns), types)
@@ -68,9 +73,29 @@ function memberText(web: WebModule, endpoint: HttpEndpoint, name: string, types:
   const kind = endpoint.kind === 'query' ? '$json' : '$text'
   const target = query.length === 0 ? address : `${address} + ${kind}(${argumentObject(query)})`
   const sent = sentText(body, params)
-  return `    /** \`${method} ${shown.replaceAll('*/', '*\\/')}\` */
-    ${propertyKey(name)}: (${parameters.filter(each => each !== '').join(', ')}): Promise<${result}> =>
+  const call = `(${parameters.filter(each => each !== '').join(', ')}): Promise<${result}> =>
       $call($to, '${method}', ${target}${sent === null ? '' : `, ${sent}`})`
+  const isLive = endpoint.kind === 'query' && web.live.has(endpoint.name)
+  return `    /** \`${method} ${shown.replaceAll('*/', '*\\/')}\` */
+    ${propertyKey(name)}: ${isLive ? liveText(web, endpoint, call, result, types) : call}`
+}
+
+/** Returns a function with the member `live`, which follows the query. */
+function liveText(
+  web: WebModule,
+  { name, params }: HttpEndpoint,
+  call: string,
+  result: string,
+  types: ClientTypes
+): string {
+  return `globalThis.Object.assign(
+      ${call.replace('\n', '\n  ')},
+      {
+        /** Passes the result to \`onValue\`, and each later one. \`onError\` gets status 0 while the connection is lost. Returns a function that ends this. */
+        live: (args: ${params.length === 0 ? 'Readonly<Record<string, never>>' : argumentsType(web, params, types)}, onValue: (value: ${result}) => void, onError?: (error: ApiError) => void): (() => void) =>
+          $watch($to, ${literal(name)}, args, onValue, onError)
+      }
+    )`
 }
 
 function paramsOf(body: HttpBody): readonly HirParam[] {

@@ -1,7 +1,17 @@
+import { type HirParam, isPlainType } from '@svc/contracts'
 import type { EmittedFile } from '../emitted-file.ts'
-import { type Endpoint, endpointsOf, isOptional, parameterList, responseTypeOf } from '../endpoints.ts'
+import {
+  argumentObject,
+  argumentsType,
+  type Endpoint,
+  endpointsOf,
+  inputType,
+  isInt,
+  parameterList,
+  responseTypeOf
+} from '../endpoints.ts'
 import { header } from '../header.ts'
-import { literal, pascalCase, propertyKey, valueName } from '../typescript-names.ts'
+import { literal, pascalCase, valueName } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
@@ -15,6 +25,57 @@ export function VoxQueryProvider({ client, children }: { readonly client: QueryC
     return () => void $client.voxClient.onChange.delete(listener)
   }, [client])
   return <QueryClientProvider client={client}>{children}</QueryClientProvider>
+}
+`
+
+/** Like {@link PROVIDER}, for a program with live queries. */
+const LIVE_PROVIDER = `/** Provides data that hooks share, and refetches it after a change that may affect it. The server sends live data itself. */
+export function VoxQueryProvider({ client, children }: { readonly client: QueryClient; readonly children: ReactNode }) {
+  useEffect(() => {
+    const isFollowed = (hash: string) => [...$followed].some(each => each.hash === hash)
+    const listener = () =>
+      void client.invalidateQueries({ queryKey: ['vox'], predicate: ({ queryHash }) => !isFollowed(queryHash) })
+    $client.voxClient.onChange.add(listener)
+    return () => void $client.voxClient.onChange.delete(listener)
+  }, [client])
+  return <QueryClientProvider client={client}>{children}</QueryClientProvider>
+}
+
+/** Queries whose values the server sends at present. */
+const $followed = new Set<{ readonly hash: string }>()
+
+/** Writes the later values of a live query to the cache, once its first one is loaded. */
+function $useLive(
+  queryKey: readonly unknown[],
+  isLoaded: boolean,
+  follow: (onValue: (value: unknown) => void, onError: (error: $client.ApiError) => void) => () => void
+): void {
+  const client = useQueryClient()
+  const hash = hashKey(queryKey)
+  useEffect(() => {
+    if (!isLoaded) return
+    const own = { hash }
+    const end = follow(
+      value => {
+        $followed.add(own)
+        client.setQueryData(queryKey, value)
+      },
+      error => {
+        $followed.delete(own)
+        if (error.status !== 0) void client.invalidateQueries({ queryKey })
+      }
+    )
+    return () => {
+      $followed.delete(own)
+      end()
+    }
+  }, [client, hash, isLoaded])
+}
+`
+
+const KEY = `/** Returns an argument as a part of a query key, which cannot contain a bigint. */
+function $key(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value ?? null, (_name, each: unknown) => (typeof each === 'bigint' ? String(each) : each)))
 }
 `
 
@@ -33,9 +94,12 @@ export function queryHooksFile(web: WebModule): EmittedFile | null {
       ? queryHook(web, endpoint, name, imports)
       : mutationHook(web, endpoint, name, imports)
   })
+  const isLive = endpoints.some(({ kind, name }) => kind === 'query' && web.live.has(name))
+  if (isLive) for (const name of ['hashKey', 'useQueryClient']) imports.value(QUERY_LIBRARY, name)
+  const key = hooks.some(text => text.includes('$key(')) ? [KEY] : []
   return {
     path: 'vox-tanstack-query.tsx',
-    text: [header(web.name), importsText(imports), PROVIDER, ...hooks].join('\n')
+    text: [header(web.name), importsText(imports), isLive ? LIVE_PROVIDER : PROVIDER, ...key, ...hooks].join('\n')
   }
 }
 
@@ -48,23 +112,38 @@ function queryHook(web: WebModule, endpoint: Endpoint, hook: string, imports: Ty
   const { name, params } = endpoint
   imports.value(QUERY_LIBRARY, 'useQuery')
   const values = params.map(param => valueName(param.name))
-  const key = [literal('vox'), literal(name), ...values].join(', ')
-  return `/** Returns the result of the query \`${name}\`, and refetches it after changes. */
-export function ${hook}(${parameterList(web, params, imports)}) {
-  return useQuery({ queryKey: [${key}], queryFn: () => $client.${valueName(name)}(${values.join(', ')}) })
+  const parts = params.map(param => (isScalar(param) ? valueName(param.name) : `$key(${valueName(param.name)})`))
+  const key = [literal('vox'), literal(name), ...parts].join(', ')
+  const head = `export function ${hook}(${parameterList(web, params, imports, param => inputType(web, param, imports))}) {`
+  const call = `$client.${valueName(name)}`
+  const load = `queryFn: () => ${call}(${values.join(', ')})`
+  if (!web.live.has(name))
+    return `/** Returns the result of the query \`${name}\`, and refetches it after changes. */
+${head}
+  return useQuery({ queryKey: [${key}], ${load} })
 }
 `
+  const args = argumentObject(params)
+  return `/** Returns the result of the query \`${name}\`, and each later one that the server sends. */
+${head}
+  const $queryKey = [${key}]
+  const $found = useQuery({ queryKey: $queryKey, ${load}, staleTime: Infinity })
+  $useLive($queryKey, $found.data !== undefined, ($value, $error) => ${call}.live(${args}, $value, $error))
+  return $found
+}
+`
+}
+
+/** True for types whose values a query key contains as they are. */
+function isScalar({ type_ann }: HirParam): boolean {
+  return type_ann === 'Decimal' || (isPlainType(type_ann) && !isInt(type_ann))
 }
 
 function mutationHook(web: WebModule, endpoint: Endpoint, hook: string, imports: TypeImports): string {
   const { name, params } = endpoint
   imports.value(QUERY_LIBRARY, 'useMutation')
-  const members = params.map(param => {
-    const type = web.types.print(param.type_ann, imports)
-    return `readonly ${propertyKey(param.name)}${isOptional(param) ? '?' : ''}: ${type}${isOptional(param) && type !== 'any' ? ' | undefined' : ''}`
-  })
   const type = web.types.result(responseTypeOf(endpoint), imports)
-  const input = params.length === 0 ? 'void' : `{ ${members.join('; ')} }`
+  const input = params.length === 0 ? 'void' : argumentsType(web, params, imports)
   const parameter = params.length === 0 ? '()' : 'input'
   const args = params.map(param => `input.${param.name}`)
   return `/** Calls the mutation \`${name}\`. */

@@ -1,5 +1,6 @@
+import { httpEndpointsOf } from '@svc/contracts'
 import type { HirParam, HirType } from '../../hir/hir.ts'
-import type { ClientRoute, ClientRoutes, RouteFallback, RouteProperty } from '../client-routes.ts'
+import type { ClientRoute, ClientRoutes, RouteFallback, RouteLoader, RouteProperty } from '../client-routes.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { isOptional } from '../endpoints.ts'
 import { header } from '../header.ts'
@@ -25,9 +26,34 @@ export interface VoxRoute {
 }
 `
 
+const FOLLOWED = `/** Shows the values of a live query, of which \`data\` is the first. While it is not connected, newer data counts. */
+function $Followed({ id, data, follow, show }: {
+  readonly id: string
+  readonly data: unknown
+  readonly follow: (onValue: (value: unknown) => void, onError: () => void) => () => void
+  readonly show: (data: unknown) => ReactNode
+}): ReactNode {
+  const [newest, setNewest] = useState<{ readonly id: string; readonly value: unknown; readonly lostAt: unknown } | null>(null)
+  const loaded = useRef(data)
+  loaded.current = data
+  useEffect(
+    () =>
+      follow(
+        value => setNewest({ id, value, lostAt: $CONNECTED }),
+        () => setNewest(previous => (previous === null ? null : { ...previous, lostAt: loaded.current }))
+      ),
+    [id]
+  )
+  const isNewest = newest !== null && newest.id === id && (newest.lostAt === $CONNECTED || newest.lostAt === data)
+  return show(isNewest ? newest.value : data)
+}
+
+const $CONNECTED = Symbol('connected')
+`
+
 /** Generates `routes.manifest.ts`: the pages with their components, loaders and fallbacks. */
 export function routesManifestFile(web: WebModule, found: ClientRoutes): EmittedFile {
-  const printer = new ManifestPrinter(web.module)
+  const printer = new ManifestPrinter(web)
   const routes = found.routes.map(route => `${printer.route(route, '  ')}\n`).join('')
   const body = [
     `export const routes: readonly VoxRoute[] = [\n${routes.replace(/,?\n$/, '\n')}]\n`,
@@ -36,8 +62,10 @@ export function routesManifestFile(web: WebModule, found: ClientRoutes): Emitted
   ]
   // Imported as an object, since a query may have the name of an export of this module.
   const client = body.some(text => text.includes('$client.')) ? ["import * as $client from './vox-client'"] : []
+  const followed = body.some(text => text.includes('$Followed')) ? [FOLLOWED] : []
+  if (followed.length > 0) for (const name of ['useEffect', 'useRef', 'useState']) printer.imports.value('react', name)
   const imports = `${[...printer.imports.lines(), ...client].join('\n')}\n`
-  return { path: 'routes.manifest.ts', text: [header(web.name), imports, TYPES, ...body].join('\n') }
+  return { path: 'routes.manifest.ts', text: [header(web.name), imports, TYPES, ...body, ...followed].join('\n') }
 }
 
 /** Generates `routes.manifest.json`: the pages, for other programs. */
@@ -67,9 +95,13 @@ class ManifestPrinter {
   readonly imports = new TypeImports()
 
   readonly #module: WebModule['module']
+  readonly #live: ReadonlySet<string>
+  readonly #hasClient: boolean
 
-  constructor(module: WebModule['module']) {
+  constructor({ module, live, hir }: WebModule) {
     this.#module = module
+    this.#live = live
+    this.#hasClient = httpEndpointsOf(hir).length > 0
     this.imports.use('react', 'ReactNode')
   }
 
@@ -79,12 +111,15 @@ class ManifestPrinter {
     const takesParams = loader?.params.length ? 'params' : ''
     const fromPath = route.properties.some(({ from }) => from === 'param')
     const fromData = route.properties.some(({ from }) => from === 'data')
+    const isFollowed = fromData && loader !== null && this.#live.has(loader.query)
+    const takesPath = fromPath || isFollowed
     const parameters = fromData ? '(params, data)' : fromPath ? '(params)' : '()'
+    const element = isFollowed ? this.#followed(route, loader) : this.#element(route)
     const lines = [
       `path: ${literal(path)}`,
       `component: ${literal(component)}`,
       `loader: ${loader === null ? 'null' : `(${takesParams}) => ${call}`}`,
-      `render: ${fromPath ? parameters : parameters.replace('params', '_params')} => ${this.#element(route)}`,
+      `render: ${takesPath ? parameters : parameters.replace('params', '_params')} => ${element}`,
       `pending: ${this.fallback(pending === null ? null : { component: pending, property: null }, '')}`,
       `error: ${this.fallback(error, 'message')}`,
       `children: [${
@@ -107,6 +142,14 @@ class ManifestPrinter {
     return `${takesMessage ? `${message} => ` : '() => '}${this.#create(component, props)}`
   }
 
+  /** Shows a page with the values of its live loader. */
+  #followed(route: ClientRoute, { query, params }: RouteLoader): string {
+    const args = params.map(param => `${propertyKey(param.name)}: ${this.#arg(param)}`)
+    const live = `$client.${valueName(query)}.live(${args.length === 0 ? '{}' : `{ ${args.join(', ')} }`}, onValue, onError)`
+    const follow = `follow: (onValue, onError) => ${live}`
+    return `createElement($Followed, { id: JSON.stringify(params), data, ${follow}, show: data => ${this.#element(route)} })`
+  }
+
   #element({ component, properties, loader }: ClientRoute): string {
     const entries = properties.map(property => {
       const { name, from } = property
@@ -125,25 +168,30 @@ class ManifestPrinter {
 
   #textProperty({ name, type, isOptional: canBeMissing }: RouteProperty): string {
     const text = `params[${literal(name)}]`
-    if (!canBeMissing) return `${propertyKey(name)}: ${fromText(type, text)}`
-    return `...(${text} === undefined ? {} : { ${propertyKey(name)}: ${fromText(type, text)} })`
+    if (!canBeMissing) return `${propertyKey(name)}: ${this.#fromText(type, text)}`
+    return `...(${text} === undefined ? {} : { ${propertyKey(name)}: ${this.#fromText(type, text)} })`
   }
 
   #args(params: readonly HirParam[]): string {
-    return params
-      .map(param => {
-        const text = `params[${literal(param.name)}]`
-        if (!isOptional(param)) return fromText(param.type_ann, text)
-        return `${text} === undefined ? undefined : ${fromText(param.type_ann, text)}`
-      })
-      .join(', ')
+    return params.map(param => this.#arg(param)).join(', ')
+  }
+
+  #arg(param: HirParam): string {
+    const text = `params[${literal(param.name)}]`
+    if (!isOptional(param)) return this.#fromText(param.type_ann, text)
+    return `${text} === undefined ? undefined : ${this.#fromText(param.type_ann, text)}`
+  }
+
+  #fromText(type: HirType | null, text: string): string {
+    return fromText(type, text, this.#hasClient ? '$client.$int' : 'Number')
   }
 }
 
-/** Returns code that converts a path or query parameter, a string, to a value of the type. */
-export function fromText(type: HirType | null, text: string): string {
+/** Returns code that converts a path or query parameter, a string, to a value of the type. `toInt` reads an int. */
+export function fromText(type: HirType | null, text: string, toInt = 'Number'): string {
   const name = typeof type === 'object' && type !== null ? nameOf(type) : ''
-  if (name === 'int' || name === 'float' || name === 'Id') return `Number(${text})`
+  if (name === 'int' || name === 'Id') return `${toInt}(${text})`
+  if (name === 'float') return `Number(${text})`
   if (name === 'bool') return `${text} === 'true'`
   return `${text} ?? ''`
 }

@@ -1,14 +1,15 @@
 import { BUILTINS } from '../../check/names/builtins.ts'
 import type { Signature } from '../../check/names/module-names.ts'
 import { ANY, type ValueType } from '../../check/types/type.ts'
+import type { Doc } from '../../doc/doc.ts'
 import type { Argument, Call, Expression, Identifier, Member } from '../../syntax/ast-expressions.ts'
 import { bare } from '../../syntax/entries.ts'
 import { walk } from '../../syntax/walk.ts'
 import { readDbChain } from '../../types/db/chain.ts'
-import { valueName } from '../typescript-names.ts'
+import { propertyKey, valueName } from '../typescript-names.ts'
 import { camelCase } from './attribute-names.ts'
 import { translateBuiltin, translateStandard } from './builtins.ts'
-import { argumentList, call, code, Level, operand, stable, type TypeScriptCode } from './code.ts'
+import { argumentList, arrow, call, code, enclosed, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { elementOfCall } from './element-calls.ts'
 import { MatchTranslator } from './match-translator.ts'
 import { translateMethod } from './methods.ts'
@@ -216,7 +217,7 @@ export abstract class CallTranslator extends MatchTranslator {
     return arrow('($on_value, $on_error)', call(`${this.file.client(name)}.live`, named, onValue, '$on_error'))
   }
 
-  #waiting(node: Call, made: TypeScriptCode, type: ValueType, follow: TypeScriptCode | null): TypeScriptCode {
+  #waiting(node: Call, made: TypeScriptCode, type: ValueType, follow: TypeScriptCode | null = null): TypeScriptCode {
     if (this.frame.mayAwait) return this.awaited(made)
     const names: string[] = []
     walk(node, each => {

@@ -1,12 +1,14 @@
 import { type ModuleName, type ModuleNames, moduleNames } from '../../check/names/module-names.ts'
-import { ModuleTypes } from '../../check/types/module-types.ts'
-import type { TypeReader } from '../../check/types/read-type.ts'
+import { TypeReader } from '../../check/types/read-type.ts'
 import { ANY, type ValueType } from '../../check/types/type.ts'
 import type { Declaration, FunctionDeclaration, Module } from '../../syntax/ast.ts'
 import type { Call, Expression, ObjectLiteral } from '../../syntax/ast-expressions.ts'
-import type { Span } from '../../syntax/node.ts'
+import { NO_ID, type Span } from '../../syntax/node.ts'
 import { walk } from '../../syntax/walk.ts'
+import { checkTypes } from '../../types/check-module.ts'
 import { type DbTables, tablesOf } from '../../types/db/db-tables.ts'
+import type { TypedModule } from '../../types/typed-module.ts'
+import { valueTypeOf } from './value-type-of.ts'
 
 /** Code that cannot be translated faithfully. */
 export interface Problem {
@@ -26,11 +28,6 @@ export type FunctionKind =
   | 'view'
   | 'server'
 
-interface InferredTypes {
-  readonly expressions: ReadonlyMap<Expression, ValueType>
-  readonly declarations: ModuleTypes
-}
-
 /** State shared by the translators of a module. */
 export class TranslatedProgram {
   readonly module: Module
@@ -39,7 +36,9 @@ export class TranslatedProgram {
   /** Names of the live queries. */
   readonly live: ReadonlySet<string>
   readonly problems: Problem[] = []
-  #inferred: InferredTypes | null = null
+  readonly reader: TypeReader
+  #typed: TypedModule | null = null
+  readonly #valueTypes = new Map<number, ValueType>()
   readonly #components: ReadonlyMap<string, Declaration>
   readonly #isAsync = new Map<FunctionDeclaration, boolean>()
 
@@ -48,41 +47,37 @@ export class TranslatedProgram {
     this.live = live
     this.names = moduleNames(module)
     this.tables = tablesOf(module)
+    this.reader = new TypeReader(module)
     this.#components = new Map(
       module.items.flatMap(item => (isComponent(item) ? [[item.name.text, item] as const] : []))
     )
   }
 
   /** Infers the types on first use, since many modules have no views. */
-  get #types(): InferredTypes {
-    if (this.#inferred === null) {
-      const expressions = new Map<Expression, ValueType>()
-      const declarations = new ModuleTypes(this.module, this.names, this.tables, (expression, type) =>
-        expressions.set(expression, type)
-      )
-      this.#inferred = { expressions, declarations }
-    }
-    return this.#inferred
-  }
-
-  get reader(): TypeReader {
-    return this.#types.declarations.reader
+  get #types(): TypedModule {
+    this.#typed ??= checkTypes(this.module)
+    return this.#typed
   }
 
   /** Returns the expected type of a record that omits members with a default. */
   recordType(record: ObjectLiteral): string | undefined {
-    return this.#types.declarations.records.get(record)
+    return this.#types.records.get(record)
   }
 
   /** Returns the type of an expression; for the result of a database operation, the type of its value. */
   typeOf(expression: Expression): ValueType {
-    const found = this.#types.expressions.get(expression) ?? ANY
-    return found.kind === 'dbResult' ? found.value : found
+    if (expression.id === NO_ID) return ANY
+    const known = this.#valueTypes.get(expression.id)
+    if (known !== undefined) return known
+    const found = valueTypeOf(this.#types.typeOf(expression))
+    const type = found.kind === 'dbResult' ? found.value : found
+    this.#valueTypes.set(expression.id, type)
+    return type
   }
 
   /** Returns the result type of a declaration, like {@link typeOf}. */
   resultOf(declaration: Declaration): ValueType {
-    const found = this.#types.declarations.resultOf(declaration)
+    const found = valueTypeOf(this.#types.resultOf(declaration))
     return found.kind === 'dbResult' ? found.value : found
   }
 

@@ -1,0 +1,129 @@
+/** Helper of `vox-client.ts` that follows live queries. It is the same for all programs. */
+export const WATCH_HELPER = {
+  name: '$watch',
+  text: `/** Follows a query. Calls with equal arguments share one watch, and all watches of a connection one websocket. */
+function $watch<T>(
+  to: Partial<Connection>,
+  query: string,
+  args: Readonly<Record<string, unknown>>,
+  onValue: (value: T) => void,
+  onError: (error: ApiError) => void = () => undefined
+): () => void {
+  const live = $lives.get(to) ?? $live(to)
+  $lives.set(to, live)
+  return live(query, args, { onValue: value => onValue(value as T), onError })
+}
+
+interface $Follower {
+  readonly onValue: (value: unknown) => void
+  readonly onError: (error: ApiError) => void
+}
+
+type $Follow = (query: string, args: Readonly<Record<string, unknown>>, follower: $Follower) => () => void
+
+const $lives = new globalThis.WeakMap<object, $Follow>()
+const $RETRY_MS = 300
+const $MAX_RETRY_MS = 10_000
+/** A page that leaves a query often follows the next one at once. */
+const $IDLE_MS = 1_000
+
+/** Opens the websocket of a connection with the first query, and again whenever it is lost. */
+function $live(to: Partial<Connection>): $Follow {
+  const address = (to.baseUrl ?? '') + '/api/live'
+  const watches = new globalThis.Map<number, { readonly key: string; readonly message: string; readonly followers: Set<$Follower>; last: { readonly value: unknown } | null }>()
+  let socket: WebSocket | null = null
+  let retryMs = $RETRY_MS
+  let waiting: unknown
+  let ids = 0
+
+  const after = (ms: number, run: () => void): void => {
+    globalThis.clearTimeout(waiting as number)
+    waiting = globalThis.setTimeout(run, ms)
+  }
+  const retry = (run: () => void): void => {
+    after(retryMs * (0.5 + globalThis.Math.random() / 2), run)
+    retryMs = globalThis.Math.min(retryMs * 2, $MAX_RETRY_MS)
+  }
+  const send = (message: string): void => {
+    if (socket?.readyState === 1) socket.send(message)
+  }
+  const sendAll = (): void => {
+    for (const { message } of watches.values()) send(message)
+  }
+
+  const connect = (): void => {
+    const Socket = to.WebSocket ?? globalThis.WebSocket
+    const url = new globalThis.URL(address, globalThis.location?.href)
+    url.protocol = url.protocol.replace('http', 'ws')
+    const opened = new Socket(url)
+    socket = opened
+    opened.onopen = () => {
+      const authorization = /^Bearer (.+)$/i.exec(to.headers?.authorization ?? '')?.[1]
+      if (authorization !== undefined) send(globalThis.JSON.stringify({ auth: authorization }))
+      sendAll()
+    }
+    opened.onmessage = ({ data }) => receive(globalThis.String(data))
+    opened.onclose = () => {
+      if (socket !== opened) return
+      socket = null
+      if (watches.size === 0) return
+      const lost = new ApiError(\`\${address} is not connected; it is connected again automatically\`, 0, null, null)
+      for (const { followers } of watches.values()) for (const each of followers) each.onError(lost)
+      retry(connect)
+    }
+  }
+
+  const receive = (text: string): void => {
+    const message = globalThis.Object($parsed(text)) as { readonly watch?: number; readonly value?: unknown; readonly status?: number; readonly code?: string; readonly error?: string; readonly ended?: boolean }
+    const { watch: id, status, ended } = message
+    const watch = id === undefined ? undefined : watches.get(id)
+    if (id === undefined || watch === undefined) return
+    if (status === undefined) {
+      retryMs = $RETRY_MS
+      watch.last = { value: message.value }
+      for (const each of [...watch.followers]) each.onValue(message.value)
+      return
+    }
+    // The server may be busy or starting; other errors stay until the caller tries again.
+    if (ended === true && status >= 500) retry(sendAll)
+    else if (ended === true) watches.delete(id)
+    const error = new ApiError(message.error ?? address, status, message.code ?? null, message)
+    for (const each of [...watch.followers]) each.onError(error)
+  }
+
+  globalThis.addEventListener?.('online', () => {
+    if (watches.size > 0 && socket === null) after(0, connect)
+  })
+
+  return (query, args, follower) => {
+    const key = query + $json(args)
+    let [id, watch] = [...watches].find(([, each]) => each.key === key) ?? []
+    if (id === undefined || watch === undefined) {
+      id = ids++
+      const named = globalThis.Object.fromEntries(globalThis.Object.entries(args).filter(([, value]) => value !== undefined))
+      watch = { key, message: $print({ watch: id, query, args: named }), followers: new globalThis.Set(), last: null }
+      watches.set(id, watch)
+      if (socket === null) after(0, connect)
+      else send(watch.message)
+    } else if (watch.last !== null) {
+      const { value } = watch.last
+      globalThis.queueMicrotask(() => {
+        if (watch?.followers.has(follower)) follower.onValue(value)
+      })
+    }
+    const [ownId, own] = [id, watch]
+    own.followers.add(follower)
+    return () => {
+      own.followers.delete(follower)
+      if (own.followers.size > 0 || watches.get(ownId) !== own) return
+      watches.delete(ownId)
+      send(globalThis.JSON.stringify({ unwatch: ownId }))
+      if (watches.size > 0) return
+      after($IDLE_MS, () => {
+        if (watches.size === 0) socket?.close()
+      })
+    }
+  }
+}
+`
+} as const
