@@ -1,3 +1,7 @@
 export * from './builtin-types.ts'
+export { checkTypes } from './check-module.ts'
 export * from './exhaustive.ts'
+export { NATIVES } from './natives.ts'
+export { isNativeFunction } from './natives-contract.ts'
 export * from './type.ts'
+export type { TypedModule } from './typed-module.ts'

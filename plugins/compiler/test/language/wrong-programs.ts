@@ -116,7 +116,10 @@ fn f() to int {
 
   'elements of lists and maps': [
     `fn f() to List[int] { [1, "a"] } // E element_mismatch|return_mismatch`,
-    `fn f() { print([1, "a"]) } // E element_mismatch`,
+    `fn f() {
+    let xs = [1, "a"] // E element_mismatch
+    print(xs)
+}`,
     `fn f() to List[List[int]] { [[1], ["a"]] } // E element_mismatch|return_mismatch`,
     `fn f(xs: List[int]) to str { xs[0] } // E return_mismatch`,
     `fn f(xs: List[int]) to List[str] { xs } // E return_mismatch`,
