@@ -16,7 +16,7 @@ export const gpuSettings = {
   }),
   device_graphs: t.enum(deviceGraphsChoices, {
     description:
-      'Whether a GPU captures recurring runs and replays them, which saves CPU time. auto captures on WebGPU; on captures on CUDA too, which is untested.',
+      'Whether a GPU captures recurring runs and replays them, which saves CPU time. auto captures on WebGPU; on captures on CUDA too.',
     default: 'auto'
   }),
   gpu_model: t.optional(

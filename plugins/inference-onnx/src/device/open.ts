@@ -4,6 +4,7 @@ import { exists } from '../files.ts'
 import { type Koffi, OrtApi, preload } from '../ort/api.ts'
 import { cudaTarget } from '../ort/cuda-target.ts'
 import { DeviceRuntime, type DeviceRuntimeOptions } from '../ort/device-runtime.ts'
+import { skipExitHandlers } from '../ort/process-end.ts'
 import type { Runtime } from '../ort/runtime.ts'
 import { webgpuTarget } from '../ort/webgpu-target.ts'
 import type { CudaProvider } from './cuda-provider.ts'
@@ -22,7 +23,9 @@ export async function openCuda(options: OpenOptions, provider: CudaProvider, ind
     if (found !== null && !found.onLoaderPath) preload(koffi, found.path)
   }
   const library = provider.form === 'plugin' ? core : await coreBeside(core, provider.folder)
-  return DeviceRuntime.open(new OrtApi(koffi, library), cudaTarget(provider, index), options)
+  const runtime = await DeviceRuntime.open(new OrtApi(koffi, library), cudaTarget(provider, index), options)
+  if (provider.form === 'bundled') skipExitHandlers(koffi)
+  return runtime
 }
 
 /** Opens ONNX Runtime on the GPU that WebGPU selects. */

@@ -112,7 +112,11 @@ export interface Koffi {
   load(
     path: string | null,
     options?: { readonly global: boolean }
-  ): { func(name: string, result: string, argumentTypes: string[]): (...values: unknown[]) => unknown }
+  ): {
+    func(name: string, result: string, argumentTypes: string[]): (...values: unknown[]) => unknown
+    /** Returns a reference to the symbol, which may be passed as a pointer. */
+    symbol(name: string, type: string): unknown
+  }
   decode(pointer: Pointer, offset: number, type: unknown): unknown
   proto(result: string, argumentTypes: string[]): unknown
   address(array: NodeJS.TypedArray): Pointer

@@ -38,6 +38,8 @@ function appendBundled(index: number): ExecutionTarget['append'] {
         ['device_id', String(index)],
         // Caches double as they grow: rounding allocations up to powers of two would waste as much again.
         ['arena_extend_strategy', 'kSameAsRequested'],
+        // TensorFloat-32 has 10 bits of mantissa: float32 weights would give results that depend on the batch.
+        ['use_tf32', '0'],
         ...(capture ? CAPTURE : [])
       ])
       api.call('UpdateCUDAProviderOptions', provider, names.pointers, values.pointers, count)
