@@ -6,8 +6,10 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { type ExpressionTypes, expressionTypes } from '../symbols/expression-types.ts'
 import { indexSymbols } from '../symbols/index-symbols.ts'
 import type { SymbolIndex } from '../symbols/symbol-index.ts'
+import type { Identifier } from '../syntax/ast-expressions.ts'
 import type { Span } from '../syntax/node.ts'
 import { type ParseResult, parse } from '../syntax/parse.ts'
+import { walk } from '../syntax/walk.ts'
 
 export type AnalysisOptions = Omit<CompileOptions, 'script'>
 
@@ -19,6 +21,7 @@ export class Analysis {
   #diagnostics: readonly Diagnostic[] | null = null
   #types: ExpressionTypes | null = null
   #symbols: SymbolIndex | null = null
+  #identifiers: ReadonlyMap<number, Identifier> | null = null
 
   constructor(document: TextDocument, options: AnalysisOptions) {
     // Copied, since the connection updates its document in place.
@@ -57,6 +60,18 @@ export class Analysis {
   get symbols(): SymbolIndex {
     this.#symbols ??= indexSymbols(this.parsed.module, this.types)
     return this.#symbols
+  }
+
+  /** Names that are used as values, by their offsets. */
+  get identifiers(): ReadonlyMap<number, Identifier> {
+    if (this.#identifiers !== null) return this.#identifiers
+    const found = new Map<number, Identifier>()
+    walk(this.parsed.module, node => {
+      if (node.kind === 'Identifier') found.set(node.start, node as Identifier)
+      return true
+    })
+    this.#identifiers = found
+    return found
   }
 
   /** Returns an analysis of the same file with another text. */

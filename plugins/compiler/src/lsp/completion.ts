@@ -5,16 +5,18 @@ import { walkBodies } from '../check/names/walk-bodies.ts'
 import type { Declaration, Module, Table } from '../syntax/ast.ts'
 import { DECORATORS } from '../syntax/decorators.ts'
 import { KEYWORDS } from '../syntax/token.ts'
+import { NATIVES } from '../types/natives.ts'
+import { isNativeFunction } from '../types/natives-contract.ts'
 import type { Analysis } from './analysis.ts'
 import { CompletionItems, callSnippet } from './completion-items.ts'
 import { cursorContext } from './cursor-context.ts'
 import { memberCompletions, tableOperations } from './member-completion.ts'
+import { declarationOf, membersOf, namespacesIn, snippetOf } from './natives.ts'
 import { callSignature, sourceOf } from './signatures.ts'
 import { DECORATOR_WORDS } from './vocabulary/decorators.ts'
-import { FUNCTIONS } from './vocabulary/functions.ts'
 import { KEYWORD_WORDS } from './vocabulary/keywords.ts'
-import { NAMESPACE_WORDS, STD_WORDS } from './vocabulary/std.ts'
 import { TYPE_WORDS } from './vocabulary/types.ts'
+import { VALUE_WORDS } from './vocabulary/values.ts'
 
 /** Inserted at the cursor if no word is there, so that the parser finds a name. */
 const PLACEHOLDER = 'completed_here'
@@ -77,11 +79,10 @@ function columns(items: CompletionItems, table: string, { parsed, text }: Analys
 }
 
 function members(items: CompletionItems, path: readonly string[], from: number, offset: number, analysis: Analysis) {
-  if (path[0] === 'std') {
-    standard(items, path.slice(1))
-    return
-  }
-  if (path.length === 1 && !isDeclared(path[0] ?? '', analysis) && namespace(items, path[0] ?? '')) return
+  const { text } = analysis
+  // Source after the word is preserved.
+  const whole = from < offset ? analysis : analysis.with(`${text.slice(0, offset)}${PLACEHOLDER} ${text.slice(offset)}`)
+  if (!isDeclared(path, from, whole) && namespace(items, path)) return
   if (path[0] === 'db' && path.length === 1) {
     for (const item of analysis.parsed.module.items) {
       if (item.kind === 'Table') items.add(item.name.text, CompletionItemKind.Struct, { rank: '1' })
@@ -92,39 +93,24 @@ function members(items: CompletionItems, path: readonly string[], from: number, 
     tableOperations(items)
     return
   }
-  const { text } = analysis
-  // Source after the word is preserved.
-  const whole = from < offset ? analysis : analysis.with(`${text.slice(0, offset)}${PLACEHOLDER} ${text.slice(offset)}`)
   memberCompletions(items, from, whole)
 }
 
-function standard(items: CompletionItems, path: readonly string[]): void {
-  const prefix = path.map(word => `${word}.`).join('')
-  for (const { name, signature, text } of STD_WORDS.values()) {
-    if (!name.startsWith(prefix)) continue
-    const [word = '', ...rest] = name.slice(prefix.length).split('.')
-    if (rest.length > 0) items.add(word, CompletionItemKind.Module, { detail: `std.${prefix}${word}` })
-    else {
-      const snippet = signature.startsWith('()') ? `${word}()` : `${word}($1)`
-      items.add(word, CompletionItemKind.Function, { detail: `std.${name}${signature}`, text, snippet })
-    }
-  }
+/** True if the first name of a path before the member at `from` is one of the program: a variable, a declaration. */
+function isDeclared(path: readonly string[], from: number, { text, symbols }: Analysis): boolean {
+  const start = path.length === 0 ? -1 : text.lastIndexOf(path[0] as string, from - path.join('.').length - 1)
+  return symbols.at(start) !== undefined
 }
 
-/** True if the program declares the name itself. */
-function isDeclared(name: string, { parsed }: Analysis): boolean {
-  return parsed.module.items.some(item => 'name' in item && item.name !== null && item.name.text === name)
-}
-
-/** Adds the functions of a namespace; false if it does not exist. */
-function namespace(items: CompletionItems, namespaceName: string): boolean {
-  const words = [...NAMESPACE_WORDS.values()].filter(({ name }) => name.startsWith(`${namespaceName}.`))
-  for (const { name, signature, text } of words) {
-    const word = name.slice(namespaceName.length + 1)
-    const snippet = signature.startsWith('()') ? `${word}()` : `${word}($1)`
-    items.add(word, CompletionItemKind.Function, { detail: `${name}${signature}`, text, snippet })
+/** Adds the namespaces and functions of a namespace; false if it does not exist. */
+function namespace(items: CompletionItems, path: readonly string[]): boolean {
+  const [inner, members] = [namespacesIn(path), membersOf(path)]
+  for (const name of inner) items.add(name, CompletionItemKind.Module, { detail: [...path, name].join('.') })
+  for (const { name, member } of members) {
+    const details = { detail: declarationOf(member), text: member.text, snippet: snippetOf(name, member) }
+    items.add(name, CompletionItemKind.Function, details)
   }
-  return words.length > 0
+  return inner.length > 0 || members.length > 0
 }
 
 /** Adds the names in scope. */
@@ -147,7 +133,15 @@ function values(items: CompletionItems, from: number, offset: number, analysis: 
   for (const [name, entry] of names) {
     value(items, name, { kind: 'module', entry }, whole.text)
   }
-  items.words(FUNCTIONS, CompletionItemKind.Function, '3')
+  items.words(VALUE_WORDS, CompletionItemKind.Variable, '3')
+  for (const name of NATIVES.globalNames()) {
+    const member = NATIVES.global(name)
+    if (member === undefined) items.add(name, CompletionItemKind.Module, { rank: '4' })
+    else {
+      const kind = isNativeFunction(member) ? CompletionItemKind.Function : CompletionItemKind.Constant
+      items.add(name, kind, { detail: member.source, text: member.text, snippet: snippetOf(name, member), rank: '3' })
+    }
+  }
 }
 
 function value(items: CompletionItems, name: string, meaning: Meaning, text: string): void {

@@ -1,7 +1,8 @@
-import type { TextEdit } from 'vscode-languageserver'
+import type { Range, TextEdit } from 'vscode-languageserver'
 import { formatFile } from '../compile.ts'
 import { SourceFile } from '../source-file.ts'
 import type { Analysis } from './analysis.ts'
+import { changedLines } from './changed-lines.ts'
 
 /** Returns the edit that formats the file; none if the file is formatted or has syntax errors. */
 export function formattingEdits(analysis: Analysis): TextEdit[] {
@@ -28,6 +29,21 @@ export function formattingEdits(analysis: Analysis): TextEdit[] {
     until++
   }
   return [{ range: analysis.range({ start, end }), newText: formatted.slice(start, until) }]
+}
+
+/** Returns the edits that format the lines of a range. An edit changes whole lines. */
+export function rangeFormattingEdits(analysis: Analysis, { start, end }: Range): TextEdit[] {
+  const { text, document } = analysis
+  const { text: formatted } = formatFile(new SourceFile(document.uri, text))
+  if (formatted === null || formatted === text) return []
+  // A range that ends at the start of a line does not contain that line.
+  const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line
+  return changedLines(text, formatted)
+    .filter(change => change.from <= last && Math.max(change.from, change.until - 1) >= start.line)
+    .map(({ from, until, replacement }) => ({
+      range: { start: { line: from, character: 0 }, end: { line: until, character: 0 } },
+      newText: replacement
+    }))
 }
 
 /** True if an offset is inside a surrogate pair. */

@@ -1,20 +1,18 @@
 import { type Hover, MarkupKind, type Position } from 'vscode-languageserver'
-import { methodResult } from '../check/types/methods.ts'
-import { show, type ValueType } from '../check/types/type.ts'
 import type { LanguageSymbol, Occurrence } from '../symbols/symbol.ts'
-import type { Identifier, Member } from '../syntax/ast-expressions.ts'
+import type { Member } from '../syntax/ast-expressions.ts'
 import { canonicalDecorator } from '../syntax/decorators.ts'
 import type { Name, Span } from '../syntax/node.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
 import type { Analysis } from './analysis.ts'
 import { docComment } from './doc-comment.ts'
+import { knownType } from './known-types.ts'
+import { declarationOf, nativeAt } from './natives.ts'
 import { signatureOf, sourceOf } from './signatures.ts'
 import { DECORATOR_WORDS } from './vocabulary/decorators.ts'
-import { FUNCTIONS } from './vocabulary/functions.ts'
 import { KEYWORD_WORDS } from './vocabulary/keywords.ts'
-import { NAMESPACE_WORDS, STD_WORDS } from './vocabulary/std.ts'
 import { TYPE_WORDS } from './vocabulary/types.ts'
-import type { VocabularyWord } from './vocabulary/word.ts'
+import { VALUE_WORDS } from './vocabulary/values.ts'
 import { wordAt } from './word-at.ts'
 
 export function hover(analysis: Analysis, position: Position): Hover | null {
@@ -25,10 +23,12 @@ export function hover(analysis: Analysis, position: Position): Hover | null {
   }
   const word = wordAt(analysis.parsed.tokens, offset)
   if (word === null) return null
-  const known = wordOf(word.path, word.isDecorator)
+  const root = word.end - word.path.join('.').length
+  const isOwn = word.path.length > 1 && analysis.symbols.at(root) !== undefined
+  const known = isOwn ? null : wordOf(word.path, word.isDecorator)
   if (known !== null) return hoverOf(known.signature, known.text, word, analysis)
   const member = memberAt(word.start, analysis)
-  return member === null ? null : hoverOf(member, '', word, analysis)
+  return member === null ? null : hoverOf(member.signature, member.text, word, analysis)
 }
 
 function hoverOf(code: string, text: string, at: Span, analysis: Analysis): Hover {
@@ -36,18 +36,18 @@ function hoverOf(code: string, text: string, at: Span, analysis: Analysis): Hove
   return { contents: { kind: MarkupKind.Markdown, value }, range: analysis.range(at) }
 }
 
-function wordOf(path: readonly string[], isDecorator: boolean): VocabularyWord | null {
+interface Described {
+  readonly signature: string
+  readonly text: string
+}
+
+function wordOf(path: readonly string[], isDecorator: boolean): Described | null {
   const name = path.at(-1) ?? ''
   if (isDecorator) return DECORATOR_WORDS.get(name) ?? DECORATOR_WORDS.get(canonicalDecorator(name)) ?? null
-  if (path[0] === 'std' && path.length > 1) {
-    const word = STD_WORDS.get(path.slice(1).join('.'))
-    return word === undefined ? null : { ...word, signature: `std.${word.name}${word.signature}` }
-  }
-  if (path.length > 1) {
-    const word = NAMESPACE_WORDS.get(path.join('.'))
-    return word === undefined ? null : { ...word, signature: `${word.name}${word.signature}` }
-  }
-  return FUNCTIONS.get(name) ?? TYPE_WORDS.get(name) ?? KEYWORD_WORDS.get(name) ?? null
+  const native = nativeAt(path)
+  if (native !== undefined) return { signature: declarationOf(native), text: native.text }
+  if (path.length > 1) return null
+  return VALUE_WORDS.get(name) ?? TYPE_WORDS.get(name) ?? KEYWORD_WORDS.get(name) ?? null
 }
 
 function signature({ symbol }: Occurrence, analysis: Analysis): string {
@@ -58,7 +58,7 @@ function signature({ symbol }: Occurrence, analysis: Analysis): string {
   if (declared !== null && kind !== 'variable')
     return `${prefix}${sourceOf(declared, analysis.text).replace(/^state /, '')}`
   const type = typeOf(symbol, analysis)
-  return type === null || type.kind === 'any' ? `${prefix}${name}` : `${prefix}${name}: ${show(type)}`
+  return type === null ? `${prefix}${name}` : `${prefix}${name}: ${type}`
 }
 
 /** Returns the parameter or state field that declares a symbol. */
@@ -71,16 +71,12 @@ function declaring({ declaration, definition }: LanguageSymbol): AnyNode | null 
   return found
 }
 
-/** Returns the type of a variable at its use. */
-function typeOf(symbol: LanguageSymbol, { symbols, types }: Analysis): ValueType | null {
-  const starts = new Set(symbols.of(symbol).map(({ start }) => start))
-  for (const [expression, type] of types.byExpression) {
-    if (
-      expression.kind === 'Identifier' &&
-      (expression as Identifier).name === symbol.name &&
-      starts.has(expression.start)
-    )
-      return type
+/** Returns the type of a variable at its first use of known type. */
+export function typeOf(symbol: LanguageSymbol, analysis: Analysis): string | null {
+  for (const { start } of analysis.symbols.of(symbol)) {
+    const use = analysis.identifiers.get(start)
+    const type = use === undefined ? null : knownType(use, analysis)
+    if (type !== null) return type.text
   }
   return null
 }
@@ -92,18 +88,23 @@ function comment({ node, declaration, definition }: LanguageSymbol, { parsed }: 
 }
 
 /** Describes the field or method after a dot, with the type of its owner. */
-function memberAt(start: number, { parsed, types }: Analysis): string | null {
+function memberAt(start: number, analysis: Analysis): Described | null {
+  const member = findMember(start, analysis)
+  const type = member === null ? null : knownType(member.object, analysis)
+  if (member === null || type === null) return null
+  const name = member.property.text
+  const field = type.fields.get(name)
+  if (field !== undefined) return { signature: `${type.text}.${name}: ${field}`, text: '' }
+  const method = type.methods.find(each => each.name === name)
+  return method === undefined ? null : { signature: method.declaration, text: method.signature.text }
+}
+
+/** Returns the member expression whose name begins at an offset. */
+export function findMember(start: number, { parsed }: Analysis): Member | null {
   let found: Member | null = null
   walk(parsed.module, node => {
     if (node.kind === 'Member' && (node as Member).property.start === start) found = node as Member
     return found === null && node.start <= start && start <= node.end
   })
-  if (found === null) return null
-  const { object, property } = found as Member
-  const type = types.byExpression.get(object)
-  if (type === undefined || type.kind === 'any') return null
-  const field = types.reader.fieldsOf(type)?.get(property.text)
-  if (field !== undefined) return `${show(type)}.${property.text}: ${show(field)}`
-  const result = methodResult(type, property.text)
-  return result === undefined ? null : `${show(type)}.${property.text}(…) to ${show(result)}`
+  return found
 }

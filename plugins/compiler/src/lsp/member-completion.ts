@@ -1,42 +1,14 @@
+import { defined } from '@svc/plugin-sdk'
 import { CompletionItemKind } from 'vscode-languageserver'
-import { methodResult, methodsOf } from '../check/types/methods.ts'
-import { show, type ValueType } from '../check/types/type.ts'
-import type { Expression, Member } from '../syntax/ast-expressions.ts'
-import { walk } from '../syntax/walk.ts'
 import { DB_HEADS, MODIFIERS, readDbChain } from '../types/db/chain.ts'
 import { tablesOf } from '../types/db/db-tables.ts'
 import type { Analysis } from './analysis.ts'
 import { type CompletionItems, callSnippet } from './completion-items.ts'
+import { findMember } from './hover.ts'
+import { type KnownType, knownType } from './known-types.ts'
+import { snippetOf } from './natives.ts'
 import { callSignature } from './signatures.ts'
-
-/** Completion snippets of table operations. */
-const SNIPPETS: Readonly<Record<string, string>> = {
-  insert: 'insert({ $1 })',
-  get: 'get($1)',
-  find: 'find($1)',
-  delete: 'delete($1)',
-  update: 'update($1, { $2 })',
-  all: 'all()',
-  filter: 'filter({ $1 })',
-  where: 'where({ $1 })',
-  count: 'count()',
-  order_by: 'order_by("$1")',
-  limit: 'limit($1)',
-  offset: 'offset($1)',
-  page: 'page($1)',
-  select: 'select("$1")',
-  include: 'include("$1")',
-  group_by: 'group_by("$1")',
-  aggregate: 'aggregate({ $1 })',
-  sum: 'sum("$1")',
-  avg: 'avg("$1")',
-  min: 'min("$1")',
-  max: 'max("$1")',
-  sync: 'sync()',
-  using: 'using("$1")',
-  live: 'live("$1")',
-  scope: 'scope("$1")'
-}
+import { DATABASE_WORDS } from './vocabulary/database.ts'
 
 /** Adds the methods that begin a chain on a table, except raw SQL. */
 export function tableOperations(items: CompletionItems): void {
@@ -48,48 +20,42 @@ export function tableOperations(items: CompletionItems): void {
 
 /** Adds the fields, methods and handlers of the value before the dot. `from` is the start of the word after the dot. */
 export function memberCompletions(items: CompletionItems, from: number, analysis: Analysis): void {
-  const object = objectBefore(from, analysis)
-  if (object === null) return
+  const object = findMember(from, analysis)?.object
+  if (object === undefined) return
   if (object.kind === 'Call' && readDbChain(object, tablesOf(analysis.parsed.module)) !== null) {
     operations(items, [...MODIFIERS, 'count'])
   }
-  const type = analysis.types.byExpression.get(object)
-  if (type !== undefined) typeMembers(items, type, analysis)
+  const type = knownType(object, analysis)
+  if (type !== null) typeMembers(items, type, analysis)
 }
 
 function operations(items: CompletionItems, names: readonly string[]): void {
-  for (const name of names) items.add(name, CompletionItemKind.Method, { snippet: SNIPPETS[name] ?? name, rank: '1' })
+  for (const name of names) {
+    const { signature, text, snippet } = DATABASE_WORDS.get(name) ?? {}
+    items.add(
+      name,
+      CompletionItemKind.Method,
+      defined({ detail: signature, text, snippet: snippet ?? name, rank: '1' as const })
+    )
+  }
 }
 
-function objectBefore(from: number, { parsed }: Analysis): Expression | null {
-  let object: Expression | null = null
-  walk(parsed.module, node => {
-    if (node.kind === 'Member' && (node as Member).property.start === from) object = (node as Member).object
-    return object === null && node.start <= from && from <= node.end
-  })
-  return object
-}
-
-function typeMembers(items: CompletionItems, type: ValueType, analysis: Analysis): void {
-  const fields = analysis.types.reader.fieldsOf(type)
-  for (const [name, field] of fields ?? []) {
-    items.add(name, CompletionItemKind.Field, { detail: `${name}: ${show(field)}`, rank: '2' })
+function typeMembers(items: CompletionItems, { fields, actor, methods }: KnownType, analysis: Analysis): void {
+  for (const [name, type] of fields) {
+    items.add(name, CompletionItemKind.Field, { detail: `${name}: ${type}`, rank: '2' })
   }
-  if (type.kind === 'actor') {
-    for (const member of type.declaration.members) {
-      if (member.kind !== 'Handler') continue
-      const { event, params, result } = member
-      const required = params.filter(({ value }) => value === null).map(({ name }) => name.text)
-      items.add(event.text, CompletionItemKind.Method, {
-        detail: `${event.text}${callSignature(params, result, analysis.text)}`,
-        snippet: callSnippet(event.text, required),
-        rank: '2'
-      })
-    }
+  for (const member of actor?.members ?? []) {
+    if (member.kind !== 'Handler') continue
+    const { event, params, result } = member
+    const required = params.filter(({ value }) => value === null).map(({ name }) => name.text)
+    items.add(event.text, CompletionItemKind.Method, {
+      detail: `${event.text}${callSignature(params, result, analysis.text)}`,
+      snippet: callSnippet(event.text, required),
+      rank: '2'
+    })
   }
-  for (const method of methodsOf(type)) {
-    const result = methodResult(type, method)
-    const detail = `${show(type)}.${method}(…)${result === undefined ? '' : ` to ${show(result)}`}`
-    items.add(method, CompletionItemKind.Method, { detail, snippet: `${method}($1)`, rank: '3' })
+  for (const { name, declaration, signature } of methods) {
+    const snippet = snippetOf(name, signature)
+    items.add(name, CompletionItemKind.Method, { detail: declaration, text: signature.text, snippet, rank: '3' })
   }
 }

@@ -18,13 +18,15 @@ import { codeActions } from './code-actions.ts'
 import { codeLenses } from './code-lenses.ts'
 import { completions } from './completion.ts'
 import { documentSymbols } from './document-symbols.ts'
-import { formattingEdits } from './formatting.ts'
+import { formattingEdits, rangeFormattingEdits } from './formatting.ts'
 import { hover } from './hover.ts'
+import { inlayHints } from './inlay-hints.ts'
 import { definition, highlights, references } from './navigation.ts'
 import { OpenFiles } from './open-files.ts'
 import { publishedDiagnostics } from './published-diagnostics.ts'
 import { prepareRename, RenameRefused, rename } from './rename.ts'
 import { semanticTokens, semanticTokensLegend } from './semantic-tokens.ts'
+import { signatureHelp } from './signature-help.ts'
 import { Workspace } from './workspace/workspace.ts'
 
 export interface LanguageServer {
@@ -47,14 +49,17 @@ const CAPABILITIES: InitializeResult['capabilities'] = {
   textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
   hoverProvider: true,
   completionProvider: { triggerCharacters: ['@', '.'] },
+  signatureHelpProvider: { triggerCharacters: ['(', ','], retriggerCharacters: [')'] },
   definitionProvider: true,
   referencesProvider: true,
   documentHighlightProvider: true,
   renameProvider: { prepareProvider: true },
   documentFormattingProvider: true,
+  documentRangeFormattingProvider: true,
   documentSymbolProvider: true,
   codeLensProvider: {},
   codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+  inlayHintProvider: true,
   semanticTokensProvider: { legend: semanticTokensLegend, full: true }
 }
 
@@ -180,6 +185,15 @@ class EditorSession {
       this.#analyse(textDocument, null, file => ({ changes: rename(file, position, newName, this.#workspace) }))
     )
     connection.onDocumentFormatting(({ textDocument }) => this.#analyse(textDocument, [], formattingEdits))
+    connection.onDocumentRangeFormatting(({ textDocument, range }) =>
+      this.#analyse(textDocument, [], file => rangeFormattingEdits(file, range))
+    )
+    connection.onSignatureHelp(({ textDocument, position }) =>
+      this.#analyse(textDocument, null, file => signatureHelp(file, position))
+    )
+    connection.languages.inlayHint.on(({ textDocument, range }) =>
+      this.#analyse(textDocument, [], file => inlayHints(file, range))
+    )
     connection.onDocumentSymbol(({ textDocument }) => this.#analyse(textDocument, [], documentSymbols))
     connection.onCodeLens(({ textDocument }) => this.#analyse(textDocument, [], codeLenses))
     connection.onCodeAction(({ textDocument, context }) => codeActions(textDocument.uri, context.diagnostics))

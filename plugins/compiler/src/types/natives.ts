@@ -99,11 +99,12 @@ function readMembers(owner: string, text: string, receiver: string | null = null
 
 function readMember(
   path: string,
-  { source, params, omittable, effects, bounded, bound, text }: Line,
+  { source: line, params, omittable, effects, bounded, bound, text }: Line,
   declaration: FunctionDeclaration,
   receiver: TypeSyntax | null,
   own: ReadonlyMap<string, RigidType>
 ): NativeMember {
+  const source = line.replace(/ uses [\w, ]+/, row => row.replaceAll(/\b(?:fs|db)_\w+/g, name => name.slice(0, 2)))
   const scope = new Map(own)
   for (const { text: name } of declaration.generics) scope.set(name, rigid(name))
   const generics = [...scope.values()]

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { check } from '#check'
-import { NAMESPACE_WORDS } from '#lsp'
 import { parse } from '#syntax'
+import { NATIVES } from '#types'
 
 const PRELUDE = `@table type Task { title: str done: bool due: Option[str] }
 type Shape = | Circle(r: float) | Empty
@@ -175,8 +175,10 @@ t.test('functions of other plugins return Results, with a fix if a value is expe
     'fn g(skills: str) { }\nfn f() { g(OpenClaw.list_skills().unwrap()) }'
   ])
   t.same(fixed('fn f(p: str) to bool { Browser.close(p) }'), ['typecheck.return_mismatch', 'Result[Unit]'])
-  for (const [path, { signature }] of NAMESPACE_WORDS) {
-    const [, wanted] = signature.split(' to ')
+  for (const { path, source } of ['Browser', 'HTTP', 'OpenClaw', 'Speech'].flatMap(name => [
+    ...(NATIVES.namespace(name)?.values() ?? [])
+  ])) {
+    const [, wanted] = / to (\S+)/.exec(source) ?? []
     t.same(fixed(`fn f() to bool { ${path}() }`), ['typecheck.return_mismatch', wanted], path)
   }
   for (const right of [

@@ -95,7 +95,7 @@ t.test('hover shows the declaration, documentation and type of a name', async t 
   t.match(await hoverAt(shop, 'as|sert'), 'Fails if the condition is false.')
   t.match(await hoverAt(shop, '@que|ry'), 'A function that only reads')
   t.match(await hoverAt(shop, 'ma|tch shape'), 'Runs the first arm')
-  t.match(await hoverAt(shop, 'list.le|n'), 'List[int].len(…) to int')
+  t.match(await hoverAt(shop, 'list.le|n'), 'List[int].len() to int')
   t.equal(await hoverAt(shop, '= 0|.0'.replace('= 0|.0', 'Dot => |0.0')), '')
 })
 

@@ -1,0 +1,31 @@
+import { words } from './word.ts'
+
+/** Operations on a table, and the calls that may follow them. */
+export const DATABASE_WORDS = words(`
+insert | insert(row: { column: value }) to int | Inserts a row and returns its \`_id\`. | insert({ $1 })
+get | get(id: int) to Option[Row] | Returns the row with an \`_id\`. | get($1)
+find | find(id: int) to Option[Row] | The same as \`get\`. | find($1)
+delete | delete(id: int) to Unit | Deletes the row with an \`_id\`. | delete($1)
+update | update(id: int, changes: { column: value }) to Unit | Changes columns of a row. | update($1, { $2 })
+all | all() to List[Row] | Returns all rows. | all()
+filter | filter(equal: { column: value }) to List[Row] | Returns the rows whose columns have these values. | filter({ $1 })
+where | where(conditions: { column: { operator: value } }) to List[Row] | Returns the rows that fulfil all conditions. | where({ $1 })
+count | count() to int | Returns the number of rows. | count()
+query | query(sql: str) to List[any] | Runs SQL of the program.
+order_by | order_by(column: str, direction: str) to List[Row] | Orders the rows by a column, \`"asc"\` or \`"desc"\`. | order_by("$1")
+limit | limit(rows: int) to List[Row] | Returns at most so many rows. | limit($1)
+offset | offset(rows: int) to List[Row] | Leaves out the first rows. | offset($1)
+page | page(size: int, cursor: Option[str]) to Page[Row] | Returns one page of rows, and the cursor of the next one. | page($1)
+select | select(columns: str…) to List[Row] | Returns only these columns. | select("$1")
+include | include(column: str) to List[Row] | Replaces the id of another table's row by the row. | include("$1")
+group_by | group_by(columns: str…) | Aggregates the rows for each value of these columns. | group_by("$1")
+aggregate | aggregate(values: { name: value }) | Returns several aggregates of the rows. | aggregate({ $1 })
+sum | sum(column: str) | Returns the sum of a column. | sum("$1")
+avg | avg(column: str) to Option[float] | Returns the average of a column. | avg("$1")
+min | min(column: str) | Returns the smallest value of a column. | min("$1")
+max | max(column: str) | Returns the greatest value of a column. | max("$1")
+sync | sync() | Reads from an up-to-date replica. | sync()
+using | using(mode: str) to List[Row] | Searches with \`"fts"\`, \`"vector"\` or \`"hybrid"\`, the best matches first. | using("$1")
+live | live(topic: str) to List[Row] | Notifies the subscribers of a topic of later changes. | live("$1")
+scope | scope(name: str) | Prefers agents of this scope for tasks on the served program. | scope("$1")
+`)
