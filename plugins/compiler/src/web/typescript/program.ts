@@ -1,14 +1,15 @@
-import { type ModuleName, type ModuleNames, moduleNames } from '../../check/names/module-names.ts'
-import { TypeReader } from '../../check/types/read-type.ts'
-import { ANY, type ValueType } from '../../check/types/type.ts'
 import type { Declaration, FunctionDeclaration, Module } from '../../syntax/ast.ts'
 import type { Call, Expression, ObjectLiteral } from '../../syntax/ast-expressions.ts'
 import { NO_ID, type Span } from '../../syntax/node.ts'
 import { walk } from '../../syntax/walk.ts'
 import { checkTypes } from '../../types/check-module.ts'
 import { type DbTables, tablesOf } from '../../types/db/db-tables.ts'
+import { type ModuleName, type ModuleNames, moduleNames } from '../../types/module-names.ts'
 import type { TypedModule } from '../../types/typed-module.ts'
+import { TypeReader } from '../value-types/read-type.ts'
+import { ANY, type ValueType } from '../value-types/type.ts'
 import { valueTypeOf } from './value-type-of.ts'
+import { isPlain } from './value-types.ts'
 
 /** Code that cannot be translated faithfully. */
 export interface Problem {
@@ -27,6 +28,8 @@ export type FunctionKind =
   /** Used as an element in views. */
   | 'view'
   | 'server'
+
+const CONTROL: ReadonlySet<string> = new Set(['Block', 'If', 'Match', 'For'])
 
 /** State shared by the translators of a module. */
 export class TranslatedProgram {
@@ -70,7 +73,9 @@ export class TranslatedProgram {
     const known = this.#valueTypes.get(expression.id)
     if (known !== undefined) return known
     const found = valueTypeOf(this.#types.typeOf(expression))
-    const type = found.kind === 'dbResult' ? found.value : found
+    const value = found.kind === 'dbResult' ? found.value : found
+    // The checker discards the values of children of elements, which a view shows.
+    const type = CONTROL.has(expression.kind) && isPlain(value, 'Unit') ? ANY : value
     this.#valueTypes.set(expression.id, type)
     return type
   }

@@ -1,13 +1,14 @@
-import { builtinResult } from '../../check/types/calls.ts'
-import { methodResult } from '../../check/types/methods.ts'
-import { operatorResult } from '../../check/types/operators.ts'
-import { ANY, type ValueType } from '../../check/types/type.ts'
 import type { Doc } from '../../doc/doc.ts'
 import type { Argument, Call, Expression } from '../../syntax/ast-expressions.ts'
 import { bare } from '../../syntax/entries.ts'
+import { isStatement } from '../../syntax/is-statement.ts'
 import type { Span } from '../../syntax/node.ts'
 import type { AnyNode } from '../../syntax/walk.ts'
 import { isMobileImport } from '../app-hooks/used-hooks.ts'
+import { builtinResult } from '../value-types/builtin-results.ts'
+import { methodResult } from '../value-types/methods.ts'
+import { operatorResult } from '../value-types/operators.ts'
+import { ANY, generic, join, NEVER, UNIT, type ValueType } from '../value-types/type.ts'
 import { arrow, block, code, Level, operand, type TypeScriptCode } from './code.ts'
 import type { EmittedModule } from './emitted-module.ts'
 import { contains } from './needs-statements.ts'
@@ -114,6 +115,16 @@ export abstract class Translator {
           node.args.map(each => this.typeOf(each.value))
         )
       }
+      case 'Block': {
+        const last = node.statements.at(-1)
+        return last?.kind === 'ExpressionStatement' ? this.typeOf(last.expression) : UNIT
+      }
+      case 'If':
+        return node.else === null ? UNIT : join(this.typeOf(node.then), this.typeOf(node.else))
+      case 'Match':
+        return node.arms.map(({ body }) => (isStatement(body) ? NEVER : this.typeOf(body))).reduce(join, NEVER)
+      case 'For':
+        return generic('List', this.typeOf(node.body))
       default:
         return ANY
     }
