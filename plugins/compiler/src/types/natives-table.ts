@@ -55,6 +55,15 @@ export const NATIVE_NAMESPACES: Readonly<Record<string, string>> = {
     parse(text: str) to Result[Json] // Parses CSV to a list of rows.
     parse_records(text: str) to Result[Json] // Parses CSV to a list of objects, whose keys are in the first row.
     render(rows: List[any]) to Result[str] // Returns rows as CSV.`,
+  'std.files': `
+    put(name: str, content: str, content_type?: str) to Result[File] uses db_write // Stores a text as a file. The type follows from the name if it is omitted.
+    put_bytes(name: str, content: List[int], content_type?: str) to Result[File] uses db_write // Stores bytes as a file.
+    get(id: str) to Option[File] uses db_read // Returns the file with an id.
+    read(file: File) to Result[str] uses db_read // Returns the content of a file as text.
+    read_bytes(file: File) to Result[List[int]] uses db_read // Returns the bytes of a file.
+    url(file: File, expires?: str) to str // Returns a path with a signature, under which anyone can load the file until it expires: \`1h\` by default.
+    delete(file: File) to Result[Unit] uses db_write // Removes a file that no row refers to.
+    list() to List[File] uses db_read // Returns the files of the program, the oldest first.`,
   'std.toml': `
     parse(text: str) to Result[Json] // Parses TOML.
     render(value: any) to Result[str] // Returns a record as TOML.`,
@@ -311,7 +320,12 @@ export const NATIVE_MEMBERS: Readonly<Record<string, string>> = {
     method() to str // Returns the method: \`GET\`, \`POST\`.
     ip() to str // Returns the address of the client.
     id() to str // Returns the id of the request.
-    user: Identity // The caller, in functions with \`@auth\`.`,
+    user: Option[Identity] // The caller; \`request.user\` in a function with \`@auth\` is the Identity itself.`,
+  File: `
+    id: str // The id, which is part of its URL.
+    name: str // The name that the file was uploaded with.
+    content_type: str // The media type, as the uploader named it: \`image/png\`.
+    size: int // The size in bytes.`,
   Identity: `
     id: str // The id of the user.
     roles?: List[str] // The roles of the user.
