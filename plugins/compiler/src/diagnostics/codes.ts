@@ -37,6 +37,7 @@ export const diagnosticCodes = {
   'auth.users': error('typecheck', 'The declaration of the table of users, or of `on_sign_up`, is not valid.'),
   'lint.component_react_hook': warning('lint', 'A component or an island that is a function calls a React hook.'),
   'lint.db_unsafe_query': error('lint', 'The program contains raw SQL.'),
+  'lint.decimal_literal': warning('lint', 'A number without `dec` is used as a decimal.'),
   'lint.decorator_without_effect': warning('lint', 'A decorator has no effect on what it marks.'),
   'lint.index_unknown_column': error('lint', 'An index names a column that its table does not have.'),
   'lint.index_unknown_table': error('lint', 'An index belongs to a table that is not declared.'),
@@ -48,6 +49,7 @@ export const diagnosticCodes = {
   'lint.retired_hook_fn': error('lint', '`@hook` is no longer part of the language.'),
   'lint.retired_page_decl': error('lint', '`@page` is no longer part of the language.'),
   'lint.retired_provider_fn': error('lint', '`@provider` is no longer part of the language.'),
+  'lint.row_id_alias': warning('lint', 'The `_id` of a row is called `id`.'),
   'lint.search_index_field_type': error(
     'lint',
     'A search index has a column that is not text, or a vector index a column that is not a `Tensor` of fixed length.'
@@ -62,6 +64,8 @@ export const diagnosticCodes = {
   'lint.table_id_column': warning('lint', 'A column is called `id`, although each row has its `_id`.'),
   'lint.theme_contrast': warning('lint', 'A text colour has too little contrast to its background.'),
   'lint.uninhabited_type': warning('lint', 'No value of a type can be made.'),
+  'lint.unreachable': warning('lint', 'No run reaches some code.'),
+  'lint.unused_result': warning('lint', 'A failure is ignored, or a value is computed that nothing takes.'),
   'parse.deprecated_get': error('parse', '`@get` is used to declare a route.'),
   'parse.unknown_decorator': error('parse', 'A decorator of that name does not exist.'),
   'rate_limit.needs_auth': error('typecheck', 'A limit counts calls by user, but the function has no `@auth`.'),

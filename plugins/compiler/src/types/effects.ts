@@ -148,6 +148,8 @@ const CALLABLE: ReadonlySet<Declaration['kind']> = new Set<Declaration['kind']>(
 /** Returns the effects of an unknown member of a namespace: those of the known members. */
 function hostEffects(path: string): Effect[] {
   const names = path.split('.')
+  // Only a host has members of this namespace.
+  if (names[0] === 'secrets') return ['secret']
   for (let length = names.length; length > 0; length--) {
     const members = NATIVES.namespace(names.slice(0, length).join('.'))
     if (members === undefined) continue

@@ -609,7 +609,7 @@ fn f() {
     let x: int = if b { 1 } // E let_mismatch|branch_mismatch
     print(x)
 }`,
-    `fn f(b: bool) { print([if b { 1 } else { "a" }]) } // E branch_mismatch|element_mismatch`,
+    `fn f(b: bool) to List[int] { [if b { 1 } else { "a" }] } // E branch_mismatch|element_mismatch|return_mismatch`,
     `fn g(b: bool) { if b { return 1 } else { return "a" } } // E return_mismatch|branch_mismatch`
   ],
 

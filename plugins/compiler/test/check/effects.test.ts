@@ -1,0 +1,81 @@
+import t from 'tap'
+import { check } from '#check'
+import { parse } from '#syntax'
+
+const TASK = '@table type Task { title: str }\n'
+
+const findings = (source: string) => check(parse(source).module, { suppressHookLints: false })
+const messages = (source: string) => findings(source).map(({ message }) => message)
+
+t.test('a query that writes is reported with the way to the write', async t => {
+  const source = `${TASK}fn two() { one() }\nfn one() { db.Task.delete(1) }\n@query fn q() { two() }`
+  const [only, ...others] = findings(source)
+  t.same(others, [])
+  t.match(only, {
+    code: 'lint.query_not_readonly',
+    message: 'the query `q` must only read, but indirectly deletes from `Task`',
+    fixes: [{ replacement: '@mutation' }]
+  })
+  t.same(
+    only?.related.map(({ span, message }) => [source.slice(span.start, span.end), message]),
+    [
+      ['two', 'it calls `two` here'],
+      ['one', 'it calls `one` here'],
+      ['db.Task.delete(1)', 'it deletes from `Task` here']
+    ]
+  )
+})
+
+t.test('a query sees the writes of the handlers that it calls, and only of these', async t => {
+  const actor = `${TASK}actor A { state n: int = 0\n on put() { db.Task.delete(1) }\n on add() to int { n += 1\n n }\n on get() to int { n } }\n`
+  for (const [body, message] of [
+    ['spawn(A).put()', 'deletes from `Task`'],
+    ['let a = spawn(A)\n a.send put()', 'deletes from `Task`'],
+    ['spawn(A).add()', 'changes the state of `A`']
+  ]) {
+    t.same(messages(`${actor}@query fn q() { ${body} }`), [`the query \`q\` must only read, but indirectly ${message}`])
+  }
+  t.same(messages(`${actor}@query fn q() to int { spawn(A).get() }`), [])
+})
+
+t.test('a query may read files, but not write them', async t => {
+  t.same(messages('@query fn q() to Result[str] { std.fs.read("a") }'), [])
+  t.same(messages('@query fn q() to Result[Unit] { std.fs.write("a", "b") }'), [
+    'the query `q` must only read, but uses `std.fs.write`'
+  ])
+  t.same(messages('@query fn q(xs: List[str]) { for x in xs { std.fs.remove(x)? } }'), [
+    'the query `q` must only read, but uses `std.fs.remove`'
+  ])
+})
+
+t.test('the effects of a lambda count where it is written, and of a function value where it is named', async t => {
+  t.same(messages('@pure fn f(xs: List[int]) to List[int] { xs.map(fn(x) x + std.time.now_ms()) }'), [
+    '`f` is marked as pure and uses `std.time.now_ms`, which has the effect `time`'
+  ])
+  t.same(messages('fn g(n: int) to int { n + std.now_ms() }\n@pure fn f(xs: List[int]) to List[int] { xs.map(g) }'), [
+    '`f` is marked as pure and calls `g`, which has the effect `time`'
+  ])
+})
+
+t.test('an effect row may name an effect or the wider one that covers it', async t => {
+  const write = 'to Result[Unit] { std.fs.write("a", "b") }'
+  t.same(messages(`fn f() uses fs ${write}`), [])
+  t.same(messages(`fn f() uses fs_write ${write}`), [])
+  t.same(messages(`${TASK}fn f() uses db to int { db.Task.count() }`), [])
+  t.same(messages(`${TASK}fn f() uses db_read to int { db.Task.count() }`), [])
+  t.same(messages('fn f() uses fs_write to Result[str] { std.fs.read("a") }'), [
+    '`f` uses `std.fs.read`, but does not declare the effect `fs`'
+  ])
+  t.same(messages(`${TASK}fn f() uses db_read to int { db.Task.insert({ title: "a" }) }`), [
+    '`f` inserts into `Task`, but does not declare the effect `db`'
+  ])
+})
+
+t.test('effects in long cycles of calls are found', async t => {
+  const count = 2_000
+  const chain = Array.from({ length: count }, (_, index) => `fn f${index}() { f${(index + 1) % count}() }`).join('\n')
+  t.match(messages(`${chain}\n@pure fn f() { f0() }`), [])
+  t.match(messages(`${chain.replace('{ f1() }', '{ f1()\n std.random.float() }')}\n@pure fn f() { f9() }`), [
+    '`f` is marked as pure and calls `f9`, which has the effect `random`'
+  ])
+})
