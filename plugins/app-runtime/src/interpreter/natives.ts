@@ -5,6 +5,7 @@ import { display } from './display.ts'
 import { durationOf } from './duration.ts'
 import { fail } from './failure.ts'
 import { CAPABILITIES } from './host.ts'
+import { identityOf } from './identity.ts'
 import { elementCount } from './methods/call-method.ts'
 import { sortedBy } from './methods/sorted.ts'
 import { functionArg, intArg, listArg, type Native, native, textArg, unrepeatable } from './native.ts'
@@ -21,7 +22,8 @@ import { MOBILE } from './std/mobile.ts'
 import { PLUGINS } from './std/plugins.ts'
 import { PROCESSES } from './std/processes.ts'
 import { REGULAR_EXPRESSIONS } from './std/regex.ts'
-import { callAs, identityOf, isRefused } from './test-callers.ts'
+import { STORED_FILES } from './std/stored-files.ts'
+import { callAs, isRefused } from './test-callers.ts'
 import { typeName } from './type-name.ts'
 import { error, Float, isInt, isList, isRecord, NONE, ok, some, type Value } from './value.ts'
 
@@ -149,6 +151,7 @@ export const NATIVES: ReadonlyMap<string, Native> = new Map(
     ...MATHEMATICS,
     ...JSON_FUNCTIONS,
     ...REGULAR_EXPRESSIONS,
+    ...STORED_FILES,
     ...REQUESTS,
     ...FORMAT_FUNCTIONS,
     ...DATA_FILES,

@@ -2,6 +2,7 @@ import type { Identity } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
 import { parseClientJson } from '../wire/json-text.ts'
 import { fail } from './failure.ts'
+import { identityValue } from './identity.ts'
 import { Json, NONE, Opaque, some, type Value } from './value.ts'
 
 /** Parts of an HTTP request that a program may read. */
@@ -129,16 +130,6 @@ function optional(value: Value | undefined): Value {
 
 function nameArg([name]: readonly Value[], method: string): string {
   return typeof name === 'string' ? name : fail('RUN_TYPE', `${method} needs the name as a str`)
-}
-
-function identityValue({ id, roles, scopes, claims, provider }: Identity): Value {
-  return new Map<string, Value>([
-    ['id', id],
-    ['roles', roles],
-    ['scopes', scopes],
-    ['claims', new Json(claims)],
-    ['provider', provider]
-  ])
 }
 
 /** Returns the value of a cookie in a Cookie header; undefined if it is missing, or sent twice with other values. */

@@ -39,9 +39,11 @@ export function checkRecord(inference: Inference, literal: ObjectLiteral, expect
     }
     return coerce(context, literal, inferRecord(inference, literal), target, why)
   }
-  if (target.def === OPTION && why.wrapsSome) {
-    context.convert(literal, { kind: 'some' })
-    return checkRecord(inference, literal, target.args[0] ?? ANY, why)
+  if (target.def === OPTION && why.wrapsSome !== undefined) {
+    const type = checkRecord(inference, literal, target.args[0] ?? ANY, why)
+    const inner = context.conversions[literal.id] ?? null
+    if (why.wrapsSome === 'member') context.convert(literal, { kind: 'some', inner })
+    return type
   }
   if (target.def === MAP) {
     const value = target.args[1] ?? ANY
@@ -49,7 +51,7 @@ export function checkRecord(inference: Inference, literal: ObjectLiteral, expect
       inference.check(entryValue(entry), value, {
         code: 'typecheck.element_mismatch',
         message: `the value does not match the type of the values of ${show(target)}`,
-        wrapsSome: true
+        wrapsSome: 'member'
       })
     }
     context.convert(literal, { kind: 'map' })
@@ -94,7 +96,7 @@ export function inferStruct(inference: Inference, expression: StructLiteral, exp
   const entry = context.names.get(name.text)
   if (entry !== undefined) reportDeprecated(context, entry, name)
   const variant = context.declarations.variant(name.text)
-  const def = variant?.def ?? context.declarations.def(name.text)
+  const def = variant?.def ?? context.declarations.def(name.text) ?? context.natives.type(name.text)
   if (def === undefined || (variant === undefined && def.fields === null)) {
     for (const each of entries) inference.infer(entryValue(each))
     if (entry?.kind === 'import') return ANY
@@ -161,7 +163,7 @@ function memberWhy(key: string, name: string): Why {
   return {
     code: 'typecheck.arg_mismatch',
     message: `the value does not match the type of \`${key}\` of ${name}`,
-    wrapsSome: true
+    wrapsSome: 'member'
   }
 }
 

@@ -1,5 +1,6 @@
 import type { HirExpression, HirSpan } from '@svc/contracts'
 import { fail } from '../failure.ts'
+import { identityOf, identityValue } from '../identity.ts'
 import { jsonMember, jsonValue } from '../json.ts'
 import type { Eval } from '../machine.ts'
 import { typeName } from '../type-name.ts'
@@ -101,6 +102,10 @@ export function compileStruct(
   { name, fields, span }: { readonly name: string; readonly fields: readonly Entry[]; readonly span: HirSpan }
 ): Eval {
   const fieldNames = body.names.constructorNames(name)
+  if (fieldNames === null && name === 'Identity' && !body.names.hasType(name)) {
+    const record = compileRecord(body, fields, span.start)
+    return frame => identityValue(identityOf(record(frame)))
+  }
   if (fieldNames === null) {
     const names = new Set(fields.map(([key]) => key))
     const missing = body.names.defaultsOf(name).filter(([key]) => !names.has(key))

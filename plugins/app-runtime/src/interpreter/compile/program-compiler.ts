@@ -54,12 +54,14 @@ export class ProgramCompiler implements ProgramNames {
   /** Functions and routes in which `request` is the request. */
   readonly #exposed = new Set<FunctionUnit>()
   readonly tables: ProgramTables
+  readonly users: Program['users']
   hasRequest = false
   isIdentified = false
 
   constructor(program: Program, machine: Machine) {
     this.#program = program
     this.#machine = machine
+    this.users = program.users
     this.#guards = new Map(
       program.guards.flatMap(({ kind, name, auth }) =>
         auth === null || kind === 'page' ? [] : [[name, auth] as const]
@@ -115,6 +117,11 @@ export class ProgramCompiler implements ProgramNames {
 
   defaultsOf(type: string): readonly (readonly [string, HirExpression])[] {
     return this.#program.defaults.filter(each => each.type === type).map(({ field, value }) => [field, value])
+  }
+
+  hasType(name: string): boolean {
+    const { types, tables } = this.#program.module
+    return [...types, ...tables].some(each => each.name === name)
   }
 
   optionsOf(type: string): readonly string[] {

@@ -1,4 +1,4 @@
-import type { HirExpression, HirParam } from '@svc/contracts'
+import type { HirExpression, HirParam, ProgramUsers } from '@svc/contracts'
 import type { ProgramTables } from '../../database/program-tables.ts'
 import type { Eval } from '../machine.ts'
 import type { Native } from '../native.ts'
@@ -9,6 +9,8 @@ import type { FunctionUnit } from './functions.ts'
 /** Names of a program that are not variables of a function. */
 export interface ProgramNames {
   readonly tables: ProgramTables
+  /** The table of users; null if there is none. */
+  readonly users: ProgramUsers | null
   function(name: string): FunctionUnit | undefined
   /** Parameters of an actor; null if there is no actor of that name. */
   actorParams(name: string): readonly HirParam[] | null
@@ -16,6 +18,8 @@ export interface ProgramNames {
   constructorNames(name: string): readonly string[] | null
   /** Defaults of struct members. */
   defaultsOf(type: string): readonly (readonly [field: string, value: HirExpression])[]
+  /** True if the program declares a type or table of that name. */
+  hasType(name: string): boolean
   /** Optional fields of a type. */
   optionsOf(type: string): readonly string[]
   /** A builtin or host function, by name or path. */
