@@ -6,7 +6,7 @@ import { ByteOffsets } from './hir/byte-offsets.ts'
 import { requestFacts } from './hir/facts.ts'
 import { lowerGuards } from './hir/guards.ts'
 import { lower } from './hir/lower.ts'
-import { ExpressionLowering } from './hir/lower-expressions.ts'
+import { type Conversions, ExpressionLowering, type RecordTypes } from './hir/lower-expressions.ts'
 import type { Declaration, FunctionDeclaration, Index, Table } from './syntax/ast.ts'
 import { requestedCapabilities } from './syntax/requested-capabilities.ts'
 import { tablesOf } from './types/db/db-tables.ts'
@@ -15,10 +15,12 @@ import { indexOptions } from './types/db/index-options.ts'
 const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 
 /** Returns a module without errors in the form that the interpreter runs. */
-export function programOf({ parsed: { module, tokens }, file: { path, text }, records }: CheckedFile): Program {
-  const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records)
+export function programOf({ parsed: { module, tokens }, file: { path, text }, types }: CheckedFile): Program {
+  const records: RecordTypes = types?.records ?? new Map()
+  const conversions: Conversions = expression => types?.conversionOf(expression) ?? null
+  const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records, conversions)
   const functions = module.items.filter(item => item.kind === 'Function')
-  const lowered = lower(module, text, { records })
+  const lowered = lower(module, text, { records, conversions })
   const { users } = readUsers(module)
   const rules = module.items.flatMap(item => (item.kind === 'Table' ? (readRowRules(item, module).rules ?? []) : []))
   const guards = lowerGuards(module, span => bodies.span(span))

@@ -29,6 +29,7 @@ import { asTransaction } from './mutations.ts'
 import { rootOf } from './paths.ts'
 import { compilePattern } from './patterns.ts'
 import type { ProgramNames } from './program-names.ts'
+import { VariableUses } from './scope.ts'
 
 interface Declared {
   readonly unit: FunctionUnit
@@ -89,7 +90,7 @@ export class ProgramCompiler implements ProgramNames {
 
   /** Compiles an expression outside functions. */
   expression(expression: HirExpression): () => Value {
-    const body = new BodyCompiler(this.#machine, this, FORMS, new Set())
+    const body = new BodyCompiler(this.#machine, this, FORMS, new VariableUses())
     const run = body.metered(() => body.value(expression))
     return () => run(new Array(body.scope.size))
   }
@@ -213,7 +214,7 @@ export class ProgramCompiler implements ProgramNames {
   #constant(statement: HirBlock[number]): void {
     if (!('Let' in statement)) return
     const { pattern, value } = statement.Let
-    const body = new BodyCompiler(this.#machine, this, FORMS, new Set())
+    const body = new BodyCompiler(this.#machine, this, FORMS, new VariableUses())
     const bind = compilePattern(body, pattern, false)
     const declared = [...body.scope.locals()]
     const locals = declared.map(local => ({ read: readLocal(local), cell: this.#cellOf(local.name) }))
@@ -221,7 +222,7 @@ export class ProgramCompiler implements ProgramNames {
     // Compiled on first use, when all names are declared.
     let run: Eval | null = null
     this.#begin.push(() => {
-      const own = new BodyCompiler(this.#machine, this, FORMS, new Set())
+      const own = new BodyCompiler(this.#machine, this, FORMS, new VariableUses())
       run ??= own.metered(() => own.value(value))
       const frame: CallFrame = []
       bind(frame, this.#evaluateConstant(name, run, own.scope.size))
@@ -275,14 +276,14 @@ export class ProgramCompiler implements ProgramNames {
     const guard = this.#guards.get(unit.name)
     this.hasRequest = this.#exposed.has(unit)
     this.isIdentified = guard?.isOptional === false
-    const cells = new Set<object>()
+    const uses = new VariableUses()
     const compileOnce = (): void => {
-      const body = new BodyCompiler(this.#machine, this, FORMS, cells)
+      const body = new BodyCompiler(this.#machine, this, FORMS, uses)
       compileFunction(body, unit, params, () => this.#statements(body, unit, statements), conditions)
     }
     compileOnce()
     // Captured variables are known only after the first pass.
-    if (cells.size > 0) compileOnce()
+    if (uses.needsSecondPass) compileOnce()
     const mutation = this.#program.module.mutation_fns.find(({ name }) => this.#functions.get(name)?.unit === unit)
     if (mutation !== undefined) unit.run = asTransaction(this.#machine, unit.name, mutation.return_type, unit.run)
     if (guard !== undefined) unit.run = asGuarded(this.#machine, unit.name, guard, unit.at, unit.run)
