@@ -227,10 +227,12 @@ class Visitor {
       case '<':
       case '>':
       case '<=':
-      case '>=':
-        this.#visit(left, 'operand', areNumbers ? NUMBERS : [])
-        this.#visit(right, 'operand', areNumbers ? NUMBERS : [])
+      case '>=': {
+        const place = a === '' || b === '' ? null : 'operand'
+        this.#visit(left, place, areNumbers ? NUMBERS : [])
+        this.#visit(right, place, areNumbers ? NUMBERS : [])
         return
+      }
       case '+':
         // A text takes any value after `+`.
         this.#visit(left, areNumbers ? 'operand' : null, ['str', ...NUMBERS])
