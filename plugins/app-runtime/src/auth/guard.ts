@@ -14,9 +14,10 @@ import { runErrors } from '../errors.ts'
 import { ANONYMOUS_TEXT, callerText, type RequestParts, SYSTEM_TEXT } from '../interpreter/request.ts'
 import { admits } from './admits.ts'
 import type { Authenticator, Outcome, Proven } from './authenticator.ts'
+import { PageGuards } from './page-guards.ts'
 import type { RateLimits } from './rate-limits.ts'
-import { refuse } from './refuse.ts'
-import { proofRequest } from './verifier.ts'
+import { type Refusal, refusalError, refuse } from './refuse.ts'
+import { type ProofRequest, proofRequest } from './verifier.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export interface GuardParts {
@@ -31,6 +32,11 @@ export interface Admitted {
   /** The caller as text. */
   readonly text: string
   readonly proven: Proven | null
+}
+
+/** Caller of a stream, such as a websocket. */
+export interface StreamCaller extends Pick<HttpExchange, 'request' | 'caller'> {
+  readonly proof: ProofRequest
 }
 
 /** Continues with an admitted request. The exchange may be another one, whose body was read already. */
@@ -128,6 +134,44 @@ export class EndpointGuard {
     else this.#verify(this.#webhook, exchange, next)
   }
 
+  /**
+   * Admits the caller of a stream. `isFirst`: the call counts against the limits; later ones check the identity again.
+   * Throws `RUN_UNAUTHORIZED`, `RUN_FORBIDDEN`, `RUN_RATE_LIMITED` and `RUN_AUTH_UNAVAILABLE`.
+   */
+  async admitStream(stream: StreamCaller, isFirst: boolean): Promise<Admitted> {
+    const limit = (limits: readonly KeyedLimit[], proven: Proven | null): void => {
+      for (const each of isFirst ? limits : []) {
+        const waitMs = this.#parts.limits.take(each.prefix + subjectOf(stream, each, proven), each)
+        if (waitMs > 0) throw refusalError({ kind: 'limited', limit: each, waitMs })
+      }
+    }
+    limit(this.#early, null)
+    const auth = this.#auth
+    if (auth === null && this.#use === 'none') return ANYONE
+    const outcome = await this.#outcomeOf(stream)
+    if (typeof outcome === 'string' && outcome !== 'none' && auth !== null)
+      throw refusalError({ kind: 'unauthorized', outcome, auth })
+    const proven = typeof outcome === 'string' ? null : outcome
+    const rejection = auth === null ? null : admits(auth, proven?.identity ?? null)
+    if (rejection !== null && auth !== null)
+      throw refusalError(
+        rejection === 'forbidden' ? { kind: 'forbidden', auth } : { kind: 'unauthorized', outcome: 'none', auth }
+      )
+    limit(this.#late, proven)
+    return { text: callerText(proven?.json ?? null, this.#use === 'all' ? partsOf(stream) : null), proven }
+  }
+
+  async #outcomeOf({ proof, caller }: StreamCaller): Promise<Outcome> {
+    const { provider = null, header = null } = this.#auth ?? {}
+    try {
+      return await this.#parts.authenticator.identify(proof, provider, header)
+    } catch (error) {
+      const request_id = caller.requestId
+      this.#parts.log.error(`the caller of ${this.#name} could not be identified`, { error, request_id })
+      throw refusalError({ kind: 'unavailable' })
+    }
+  }
+
   /** Counts a call of a tool. Throws `RUN_RATE_LIMITED`. */
   limitTool(caller: string): void {
     for (const limit of [...this.#early, ...this.#late]) {
@@ -214,7 +258,7 @@ export class EndpointGuard {
 type KeyedLimit = RateLimit & { readonly prefix: string }
 
 /** Returns whose calls a limit counts together. Without an identity, that is the address. */
-function subjectOf({ request }: HttpExchange, { by }: RateLimit, proven: Proven | null): string {
+function subjectOf({ request }: Pick<HttpExchange, 'request'>, { by }: RateLimit, proven: Proven | null): string {
   if (by === 'endpoint') return ''
   if (by !== 'ip' && proven !== null) {
     const { id, provider, claims } = proven.identity
@@ -224,7 +268,7 @@ function subjectOf({ request }: HttpExchange, { by }: RateLimit, proven: Proven 
 }
 
 /** Returns the parts that a program may read. It must not see the token of the service. */
-function partsOf({ request, caller }: HttpExchange): RequestParts {
+function partsOf({ request, caller }: Pick<HttpExchange, 'request' | 'caller'>): RequestParts {
   const isService = caller.principal.id === 'bearer'
   const headers: Record<string, string> = {}
   for (const name in request.headers) {

@@ -29,6 +29,23 @@ export function refuse(exchange: HttpExchange, refusal: Refusal): void {
   exchange.send(status, 'application/json; charset=utf-8', body, { 'cache-control': 'no-store', ...headers })
 }
 
+const refusals = new WeakMap<object, Refusal>()
+
+/** Returns a refusal as an error, for callers without a request to answer. */
+export function refusalError(refusal: Refusal): Error {
+  const { code, error, hint, details } = answerOf(refusal)
+  const made = runErrors.create(code, error, defined({ hint, data: details }))
+  refusals.set(made, refusal)
+  return made
+}
+
+/** Answers a request with an error; with a refusal, if the error is one of {@link refusalError}. */
+export function failWith(exchange: HttpExchange, error: unknown): void {
+  const refusal = typeof error === 'object' && error !== null ? refusals.get(error) : undefined
+  if (refusal === undefined) exchange.fail(error)
+  else refuse(exchange, refusal)
+}
+
 function answerOf(refusal: Refusal): Answer {
   switch (refusal.kind) {
     case 'unauthorized':

@@ -1,8 +1,11 @@
+import type { HttpExchange } from '@svc/contracts'
 import type { RawData, WebSocket } from 'ws'
+import type { StreamCaller } from '../auth/guard.ts'
 import { runErrors } from '../errors.ts'
 import type { ChangeFeed, Listener } from './change-feed.ts'
 import type { Change } from './change-log.ts'
 import { READ_TIMEOUT_MS } from './event-stream.ts'
+import { type Admission, type LiveAccess, socketCaller } from './live-access.ts'
 import { errorFacts, errorStatus } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import type { QueryWatches } from './query-watches.ts'
@@ -20,23 +23,35 @@ const CLOSE_TIMEOUT_MS = 5_000
 export const SERVICE_RESTART = 1012
 const TRY_LATER = 1013
 
+export interface LiveClientParts {
+  readonly topics: LiveTopics
+  readonly feed: ChangeFeed
+  readonly watches: QueryWatches
+  readonly access: LiveAccess
+}
+
 /** One websocket with its topics and watched queries. */
 export class LiveClient {
   readonly #socket: WebSocket
-  readonly #topics: LiveTopics
-  readonly #feed: ChangeFeed
-  readonly #watches: QueryWatches
+  readonly #handshake: Pick<HttpExchange, 'request' | 'caller'>
+  readonly #parts: LiveClientParts
   readonly #listeners = new Map<string, Listener>()
   /** Functions that end the watched queries, by id. */
   readonly #watching = new Map<WatchId, () => void>()
+  #caller: StreamCaller
   #hasAnswered = true
   #isClosed = false
 
-  constructor(socket: WebSocket, topics: LiveTopics, feed: ChangeFeed, watches: QueryWatches, onClose: () => void) {
+  constructor(
+    socket: WebSocket,
+    handshake: Pick<HttpExchange, 'request' | 'caller'>,
+    parts: LiveClientParts,
+    onClose: () => void
+  ) {
     this.#socket = socket
-    this.#topics = topics
-    this.#feed = feed
-    this.#watches = watches
+    this.#handshake = handshake
+    this.#parts = parts
+    this.#caller = socketCaller(handshake, null)
     socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
     socket.on('pong', () => {
       this.#hasAnswered = true
@@ -45,7 +60,7 @@ export class LiveClient {
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#isClosed = true
-      for (const listener of this.#listeners.values()) feed.forget(listener)
+      for (const listener of this.#listeners.values()) parts.feed.forget(listener)
       this.#listeners.clear()
       for (const end of this.#watching.values()) end()
       this.#watching.clear()
@@ -61,10 +76,10 @@ export class LiveClient {
     }
     this.#hasAnswered = false
     this.#socket.ping()
-    const { position } = this.#feed
+    const { position } = this.#parts.feed
     const listeners = [...this.#listeners.values()]
     if (position === null || listeners.length === 0) return
-    if (listeners.every(listener => this.#feed.isCurrent(listener))) this.#send({ after_id: position })
+    if (listeners.every(listener => this.#parts.feed.isCurrent(listener))) this.#send({ after_id: position })
   }
 
   close(code: number, reason: string): void {
@@ -82,6 +97,9 @@ export class LiveClient {
 
   #handle(message: ClientMessage): void {
     switch (message.kind) {
+      case 'auth':
+        this.#caller = socketCaller(this.#handshake, message.bearer)
+        return
       case 'subscribe':
         void this.#subscribe(message.topic, message.after)
         return
@@ -114,7 +132,8 @@ export class LiveClient {
       if (this.#watching.size >= MAX_STREAMS)
         throw runErrors.create('RUN_ARGUMENTS', `a connection can watch at most ${MAX_STREAMS} queries`)
       this.#watching.set(id, end)
-      const watched = this.#watches.of(name, query)
+      const watched = await this.#parts.watches.of(name, query, this.#caller)
+      if (isEnded || this.#isClosed) return
       const first = await watched.first()
       if (isEnded || this.#isClosed || first.status !== 200) {
         watched.leave()
@@ -134,54 +153,73 @@ export class LiveClient {
   #sink(id: WatchId): ResultSink {
     return {
       send: (answer: QueryAnswer) => this.#sendSlowly(answerMessage(id, answer)),
-      // The socket is closed with the feed.
-      end: () => this.#watching.delete(id)
+      end: error => {
+        this.#watching.delete(id)
+        // The socket is closed with the feed.
+        if (error !== null) this.#socket.send(errorMessageOf(id, error, true), { binary: false })
+      }
     }
   }
 
   #unsubscribe(topic: string): void {
     const listener = this.#listeners.get(topic)
-    if (listener !== undefined) this.#feed.forget(listener)
+    if (listener !== undefined) this.#parts.feed.forget(listener)
     this.#listeners.delete(topic)
     this.#send({ unsubscribed: topic })
   }
 
   async #subscribe(topic: string, requested: number | null): Promise<void> {
     const known = this.#listeners.get(topic)
-    if (known !== undefined) this.#feed.forget(known)
+    if (known !== undefined) this.#parts.feed.forget(known)
     let listener: Listener | null = null
     try {
-      const tables = this.#topics.tablesOf(topic)
+      const tables = this.#parts.topics.tablesOf(topic)
       if (this.#listeners.size >= MAX_STREAMS)
         throw runErrors.create('RUN_ARGUMENTS', `a connection can subscribe to at most ${MAX_STREAMS} topics`)
-      listener = this.#listener(topic, tables)
+      let check: Admission['check'] = null
+      listener = this.#listener(topic, tables, () => check)
       this.#listeners.set(topic, listener)
-      if (requested !== null) await this.#feed.assertReachable(requested)
-      const after = requested ?? (await this.#feed.newest())
+      const admission = await this.#parts.access.admit(this.#parts.topics.queriesOf(topic), this.#caller)
+      if (this.#listeners.get(topic) !== listener) return
+      check = admission.check
+      if (requested !== null) await this.#parts.feed.assertReachable(requested)
+      const after = requested ?? (await this.#parts.feed.newest())
       // The subscription may have been cancelled or replaced.
       if (this.#listeners.get(topic) !== listener) return
       this.#send({ subscribed: topic, after_id: after })
-      await this.#feed.listen(listener, after)
+      await this.#parts.feed.listen(listener, after)
     } catch (error) {
       if (listener !== null && this.#listeners.get(topic) === listener) this.#listeners.delete(topic)
       this.#send({ ...errorFacts(error), topic })
     }
   }
 
-  #listener(topic: string, tables: ReadonlySet<string>): Listener {
-    return {
-      tables,
-      receive: changes => this.#take(topic, changes),
-      end: reason => {
-        this.#listeners.delete(topic)
-        if (reason !== null) this.#send({ ...errorFacts(reason), topic })
-      }
+  #listener(topic: string, tables: ReadonlySet<string>, checkOf: () => Admission['check']): Listener {
+    const end = (reason: unknown): void => {
+      this.#listeners.delete(topic)
+      if (reason !== null) this.#send({ ...errorFacts(reason), topic })
     }
+    const listener: Listener = {
+      tables,
+      receive: changes => {
+        const check = checkOf()
+        if (check === null) return this.#take(topic, changes)
+        return check().then(
+          () => this.#take(topic, changes),
+          error => {
+            this.#parts.feed.forget(listener)
+            end(error)
+          }
+        )
+      },
+      end
+    }
+    return listener
   }
 
   #take(topic: string, changes: readonly Change[]): Promise<void> | void {
     if (this.#isClosed || changes.length === 0) return
-    const texts = changes.map(change => Buffer.from(JSON.stringify(this.#topics.announce(topic, change))))
+    const texts = changes.map(change => Buffer.from(JSON.stringify(this.#parts.topics.announce(topic, change))))
     const last = texts.pop() as Buffer
     for (const text of texts) this.#socket.send(text, { binary: false })
     return this.#sendSlowly(last)

@@ -1,6 +1,8 @@
 import type { DatabaseStore, HttpHandlerRoute, HttpUpgrade, Program } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
+import type { Guards } from '../auth/guard.ts'
 import { ChangeFeed } from './change-feed.ts'
+import { LiveAccess } from './live-access.ts'
 import { LiveSockets } from './live-sockets.ts'
 import { LiveTopics } from './live-topics.ts'
 import { QueryStreams } from './query-streams.ts'
@@ -15,6 +17,7 @@ export interface LiveOptions {
   readonly store: Pick<DatabaseStore, 'query' | 'mode'>
   readonly program: Program
   readonly ask: RunQuery
+  readonly guards: Pick<Guards, 'of'>
   readonly log: Logger
 }
 
@@ -36,14 +39,15 @@ export interface LiveService {
  * Triggers of the tables record changes, see `migrateSchema`. While there are listeners, the database is polled for
  * changes.
  */
-export function openLive({ store, program, ask, log }: LiveOptions): LiveService | null {
+export function openLive({ store, program, ask, guards, log }: LiveOptions): LiveService | null {
   const topics = new LiveTopics(program)
   if (topics.isEmpty) return null
   const feed = new ChangeFeed(store, error => log.warn('table changes cannot be read', { error }))
-  const streams = new TopicStreams(topics, feed)
-  const watches = new QueryWatches(topics, feed, ask)
+  const access = new LiveAccess(guards)
+  const streams = new TopicStreams(topics, feed, access)
+  const watches = new QueryWatches(topics, feed, access, ask)
   const queries = new QueryStreams(watches)
-  const sockets = new LiveSockets(topics, feed, watches)
+  const sockets = new LiveSockets({ topics, feed, watches, access })
   const heart = setInterval(() => {
     for (const each of [streams, watches, sockets]) each.beat()
   }, BEAT_MS).unref()
@@ -64,7 +68,7 @@ export function openLive({ store, program, ask, log }: LiveOptions): LiveService
     ],
     upgrade: {
       path: '/api/live',
-      handle: (request, socket, head) => sockets.handle(request, socket, head)
+      handle: (request, socket, head, caller) => sockets.handle(request, socket, head, caller)
     },
     watched: route => {
       if (route.method === 'GET') return route

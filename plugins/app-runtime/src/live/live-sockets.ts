@@ -1,37 +1,31 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { HttpCaller } from '@svc/contracts'
 import { WebSocketServer } from 'ws'
-import type { ChangeFeed } from './change-feed.ts'
-import { LiveClient, SERVICE_RESTART } from './live-client.ts'
-import type { LiveTopics } from './live-topics.ts'
-import type { QueryWatches } from './query-watches.ts'
+import { LiveClient, type LiveClientParts, SERVICE_RESTART } from './live-client.ts'
 
 /** Maximum bytes of a client message. */
 const MAX_MESSAGE_BYTES = 16_384
 
 /** Sends results of queries and changes of topics over one websocket. */
 export class LiveSockets {
-  readonly #topics: LiveTopics
-  readonly #feed: ChangeFeed
-  readonly #watches: QueryWatches
+  readonly #parts: LiveClientParts
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES })
   readonly #clients = new Set<LiveClient>()
   #isClosed = false
 
-  constructor(topics: LiveTopics, feed: ChangeFeed, watches: QueryWatches) {
-    this.#topics = topics
-    this.#feed = feed
-    this.#watches = watches
+  constructor(parts: LiveClientParts) {
+    this.#parts = parts
   }
 
-  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  handle(request: IncomingMessage, socket: Duplex, head: Buffer, caller: HttpCaller): void {
     this.#server.handleUpgrade(request, socket, head, webSocket => {
       if (this.#isClosed) {
         webSocket.close(SERVICE_RESTART)
         return
       }
       const onClose = (): boolean => this.#clients.delete(client)
-      const client = new LiveClient(webSocket, this.#topics, this.#feed, this.#watches, onClose)
+      const client = new LiveClient(webSocket, { request, caller }, this.#parts, onClose)
       this.#clients.add(client)
     })
   }

@@ -20,12 +20,18 @@ export interface Announcement {
 export class LiveTopics {
   readonly #tables: ReadonlyMap<string, ReadonlySet<string>>
   readonly #queries: ReadonlyMap<string, ReadonlySet<string>>
+  readonly #namedBy: ReadonlyMap<string, ReadonlySet<string>>
   readonly #declared: ReadonlyMap<string, string>
 
   constructor(program: Program) {
-    const { topics, queries } = liveTables(program)
-    this.#tables = topics
+    const { topics, queries, namedBy } = liveTables(program)
+    // Ids of rows that a caller may not read must not reach it.
+    const ruled = new Set(program.rules.map(({ table }) => tableName(table)))
+    const announced = (tables: ReadonlySet<string>): Set<string> =>
+      new Set([...tables].filter(each => !ruled.has(each)))
+    this.#tables = new Map([...topics].map(([topic, tables]) => [topic, announced(tables)]))
     this.#queries = queries
+    this.#namedBy = namedBy
     this.#declared = new Map(program.module.tables.map(({ name }) => [tableName(name), name]))
   }
 
@@ -37,9 +43,22 @@ export class LiveTopics {
   /** Returns the tables of a topic: a name from `.live("…")`, or a table name. Throws `RUN_LIVE_UNKNOWN`. */
   tablesOf(topic: string): ReadonlySet<string> {
     const tables = this.#tables.get(topic) ?? this.#tables.get(tableName(topic))
+    if (tables?.size === 0)
+      throw runErrors.create(
+        'RUN_LIVE_UNKNOWN',
+        `the topic ${topic} announces nothing, since its tables have row rules`,
+        {
+          hint: 'follow a query instead'
+        }
+      )
     if (tables !== undefined) return tables
     const known = [...this.#tables.keys()].map(name => this.#declared.get(name) ?? name)
     throw runErrors.create('RUN_LIVE_UNKNOWN', `there is no topic ${topic}; the topics are ${known.join(', ')}`)
+  }
+
+  /** Returns the live queries that name a topic: who may call all of them may follow it. */
+  queriesOf(topic: string): ReadonlySet<string> {
+    return this.#namedBy.get(topic) ?? this.#namedBy.get(tableName(topic)) ?? new Set()
   }
 
   /** Returns the tables that a query reads. Throws `RUN_LIVE_UNKNOWN` for a query without `.live`. */

@@ -1,6 +1,8 @@
 import type { HttpExchange } from '@svc/contracts'
+import { failWith } from '../auth/refuse.ts'
 import { sendAnswer } from '../serving/send-answer.ts'
 import { EventStream } from './event-stream.ts'
+import { streamOf } from './live-access.ts'
 import { errorText } from './live-errors.ts'
 import type { QueryWatches } from './query-watches.ts'
 import { slowClient } from './slow-client.ts'
@@ -16,12 +18,12 @@ export class QueryStreams {
 
   /** Handles `GET /api/live/query/:name?…`. */
   handle(exchange: HttpExchange): void {
-    this.#open(exchange).catch((error: unknown) => exchange.fail(error))
+    this.#open(exchange).catch((error: unknown) => failWith(exchange, error))
   }
 
   async #open(exchange: HttpExchange): Promise<void> {
     const { query, params } = exchange
-    const watched = this.#watches.of(params.name ?? '', query)
+    const watched = await this.#watches.of(params.name ?? '', query, streamOf(exchange))
     const first = await watched.first()
     if (first.status === 200) streamTo(exchange, watched)
     else {
@@ -42,7 +44,7 @@ function streamTo(exchange: HttpExchange, watched: WatchedQuery): void {
       })
     },
     beat: position => stream.beat(position),
-    end: () => stream.end(null)
+    end: error => (error === null ? stream.end(null) : stream.end('error', error.body))
   }
   remove = watched.add(sink)
 }

@@ -1,33 +1,43 @@
+import type { StreamCaller } from '../auth/guard.ts'
 import type { ChangeFeed } from './change-feed.ts'
+import type { LiveAccess } from './live-access.ts'
 import type { LiveTopics } from './live-topics.ts'
 import { type QueryAnswer, WatchedQuery } from './watched-query.ts'
 
-/** Runs a query of the program. `query` is the query string with its arguments. */
-export type RunQuery = (name: string, query: string) => Promise<QueryAnswer>
+/** Runs a query of the program. `query` is the query string with its arguments, `caller` the caller as text. */
+export type RunQuery = (name: string, query: string, caller: string) => Promise<QueryAnswer>
 
-/** The queries that clients watch, over any connection. Clients of equal calls share one run per change. */
+/**
+ * The queries that clients watch, over any connection. Equal calls share one run per change; if the result depends on
+ * the caller, those of one identity.
+ */
 export class QueryWatches {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
+  readonly #access: LiveAccess
   readonly #runQuery: RunQuery
   readonly #watched = new Map<string, WatchedQuery>()
 
-  constructor(topics: LiveTopics, feed: ChangeFeed, runQuery: RunQuery) {
+  constructor(topics: LiveTopics, feed: ChangeFeed, access: LiveAccess, runQuery: RunQuery) {
     this.#topics = topics
     this.#feed = feed
+    this.#access = access
     this.#runQuery = runQuery
   }
 
-  /** Returns a query, and starts it if nobody watches it. Throws `RUN_LIVE_UNKNOWN`. */
-  of(name: string, query: string): WatchedQuery {
+  /** Returns a query for a caller. Throws `RUN_LIVE_UNKNOWN`, and the errors of the guard. */
+  async of(name: string, query: string, stream: StreamCaller): Promise<WatchedQuery> {
     const tables = this.#topics.tablesOfQuery(name)
-    const key = `${name}?${query}`
+    const { text, check } = await this.#access.admit([name], stream)
+    // A query string contains no line break.
+    const key = `${name}?${query}\n${text}`
     const known = this.#watched.get(key)
     if (known !== undefined) return known
     const watched = new WatchedQuery({
       feed: this.#feed,
       tables,
-      run: () => this.#runQuery(name, query),
+      run: () => this.#runQuery(name, query, text),
+      check,
       onLeft: () => this.#watched.delete(key)
     })
     this.#watched.set(key, watched)

@@ -12,6 +12,7 @@ export type WatchId = string | number
 
 /** A message of a client. */
 export type ClientMessage =
+  | { readonly kind: 'auth'; readonly bearer: string }
   | { readonly kind: 'subscribe'; readonly topic: string; readonly after: number | null }
   | { readonly kind: 'unsubscribe'; readonly topic: string }
   | { readonly kind: 'watch'; readonly id: WatchId; readonly name: string; readonly query: string }
@@ -20,7 +21,8 @@ export type ClientMessage =
 /** Parses a client message. Throws `RUN_ARGUMENTS`. */
 export function readMessage(text: string): ClientMessage {
   const message = parsed(text)
-  const { subscribe, unsubscribe, after_id: after = null, watch, unwatch, query, args = {} } = message
+  const { auth, subscribe, unsubscribe, after_id: after = null, watch, unwatch, query, args = {} } = message
+  if (typeof auth === 'string') return { kind: 'auth', bearer: auth }
   if (typeof unsubscribe === 'string') return { kind: 'unsubscribe', topic: unsubscribe }
   if (isId(unwatch)) return { kind: 'unwatch', id: unwatch }
   if (isId(watch) && typeof query === 'string' && isObject(args))
@@ -28,7 +30,7 @@ export function readMessage(text: string): ClientMessage {
   if (typeof subscribe === 'string' && isPosition(after)) return { kind: 'subscribe', topic: subscribe, after }
   throw runErrors.create(
     'RUN_ARGUMENTS',
-    'a message must be {"watch": id, "query": name, "args": {…}}, {"unwatch": id}, {"subscribe": topic, "after_id": number} or {"unsubscribe": topic}'
+    'a message must be {"watch": id, "query": name, "args": {…}}, {"unwatch": id}, {"auth": token}, {"subscribe": topic, "after_id": number} or {"unsubscribe": topic}'
   )
 }
 

@@ -1,7 +1,10 @@
 import type { HttpExchange } from '@svc/contracts'
+import { failWith } from '../auth/refuse.ts'
 import { runErrors } from '../errors.ts'
 import type { ChangeFeed, Listener } from './change-feed.ts'
+import type { Change } from './change-log.ts'
 import { EventStream } from './event-stream.ts'
+import { type Admission, type LiveAccess, streamOf } from './live-access.ts'
 import { errorText } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import { slowClient } from './slow-client.ts'
@@ -10,16 +13,18 @@ import { slowClient } from './slow-client.ts'
 export class TopicStreams {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
+  readonly #access: LiveAccess
   readonly #streams = new Map<EventStream, Listener>()
 
-  constructor(topics: LiveTopics, feed: ChangeFeed) {
+  constructor(topics: LiveTopics, feed: ChangeFeed, access: LiveAccess) {
     this.#topics = topics
     this.#feed = feed
+    this.#access = access
   }
 
   /** Handles `GET /api/live/:topic?after_id=N`. */
   handle(exchange: HttpExchange): void {
-    this.#open(exchange).catch((error: unknown) => exchange.fail(error))
+    this.#open(exchange).catch((error: unknown) => failWith(exchange, error))
   }
 
   /** Sends a heartbeat, so that an idle stream is not considered dead. */
@@ -33,6 +38,7 @@ export class TopicStreams {
   async #open(exchange: HttpExchange): Promise<void> {
     const topic = exchange.params.topic ?? ''
     const tables = this.#topics.tablesOf(topic)
+    const { check } = await this.#access.admit(this.#topics.queriesOf(topic), streamOf(exchange))
     const requested = requestedPosition(exchange)
     const newest = await this.#feed.newest()
     const after = requested ?? newest
@@ -42,7 +48,7 @@ export class TopicStreams {
       this.#feed.forget(listener)
       this.#streams.delete(stream)
     })
-    const listener = this.#listener(topic, tables, stream)
+    const listener = this.#listener(topic, tables, stream, check)
     this.#streams.set(stream, listener)
     if (requested === null) stream.send('ready', JSON.stringify({ topic, after_id: after }), after)
     try {
@@ -52,26 +58,32 @@ export class TopicStreams {
     }
   }
 
-  #listener(topic: string, tables: ReadonlySet<string>, stream: EventStream): Listener {
+  #listener(topic: string, tables: ReadonlySet<string>, stream: EventStream, check: Admission['check']): Listener {
     const listener: Listener = {
       tables,
       receive: changes => {
-        let isWritten = true
-        for (const change of changes) {
-          const text = JSON.stringify(this.#topics.announce(topic, change))
-          isWritten = stream.send('change', text, change.id)
-        }
-        if (isWritten) return
-        return stream.drained().then(hasRead => {
-          if (hasRead) return
-          this.#feed.forget(listener)
-          stream.end('error', errorText(slowClient()))
-        })
+        if (check === null) return send(changes)
+        return check().then(() => send(changes), refused)
       },
       end: reason => {
         if (reason === null) stream.end(null)
         else stream.end('error', errorText(reason))
       }
+    }
+    const refused = (error: unknown): void => {
+      this.#feed.forget(listener)
+      stream.end('error', errorText(error))
+    }
+    const send = (changes: readonly Change[]): Promise<void> | void => {
+      let isWritten = true
+      for (const change of changes) {
+        const text = JSON.stringify(this.#topics.announce(topic, change))
+        isWritten = stream.send('change', text, change.id)
+      }
+      if (isWritten) return
+      return stream.drained().then(hasRead => {
+        if (!hasRead) refused(slowClient())
+      })
     }
     return listener
   }

@@ -1,5 +1,5 @@
 import type { ChangeFeed, Listener } from './change-feed.ts'
-import { errorText } from './live-errors.ts'
+import { errorStatus, errorText } from './live-errors.ts'
 
 /** Minimum time between two runs of one query, in milliseconds. */
 const PAUSE_MS = 20
@@ -16,8 +16,8 @@ export interface ResultSink {
   send(answer: QueryAnswer, position: number): Promise<void> | void
   /** Keeps the connection open, and updates the client's position. */
   beat?(position: number): void
-  /** Ends the stream, because the feed of changes has ended. */
-  end(): void
+  /** Ends the stream: with an error, or because the feed of changes has ended. No further call follows. */
+  end(error: QueryAnswer | null): void
 }
 
 interface Client {
@@ -33,6 +33,8 @@ export interface WatchedQueryOptions {
   /** Tables that the query reads. */
   readonly tables: ReadonlySet<string>
   readonly run: () => Promise<QueryAnswer>
+  /** Throws if the callers would not be admitted now; null if everyone is. */
+  readonly check: (() => Promise<void>) | null
   /** Called when the last client has left. */
   readonly onLeft: () => void
 }
@@ -56,7 +58,7 @@ export class WatchedQuery {
       tables: options.tables,
       receive: () => this.#changed(),
       end: reason => {
-        if (reason === null) for (const { sink } of this.#clients) sink.end()
+        if (reason === null) for (const { sink } of this.#clients) sink.end(null)
         else
           void this.#listen().then(
             () => this.#changed(),
@@ -99,6 +101,21 @@ export class WatchedQuery {
 
   beat(): void {
     for (const { sink } of this.#clients) sink.beat?.(this.#position)
+    void this.#isAdmitted()
+  }
+
+  /** Checks the identity of the clients again, and ends their streams if it has ended. */
+  async #isAdmitted(): Promise<boolean> {
+    try {
+      await this.#options.check?.()
+      return true
+    } catch (error) {
+      const clients = [...this.#clients]
+      this.#clients.clear()
+      for (const { sink } of clients) sink.end(failed(error))
+      this.#forgetIfAlone()
+      return false
+    }
   }
 
   get #position(): number {
@@ -134,6 +151,7 @@ export class WatchedQuery {
   async #runAgain(): Promise<void> {
     while (this.#isOutdated && !this.#isLeft) {
       this.#isOutdated = false
+      if (!(await this.#isAdmitted())) return
       this.#give(await this.#options.run().catch(failed))
       await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
     }
@@ -172,5 +190,5 @@ export class WatchedQuery {
 }
 
 function failed(error: unknown): QueryAnswer {
-  return { status: 500, body: errorText(error) }
+  return { status: errorStatus(error), body: errorText(error) }
 }

@@ -9,6 +9,8 @@ export interface LiveTables {
   readonly topics: ReadonlyMap<string, ReadonlySet<string>>
   /** Tables read by the queries with `.live`, by query name. */
   readonly queries: ReadonlyMap<string, ReadonlySet<string>>
+  /** Live queries that name a topic, or read a table whose name is one, by topic. */
+  readonly namedBy: ReadonlyMap<string, ReadonlySet<string>>
 }
 
 export function liveTables(program: Program): LiveTables {
@@ -22,10 +24,13 @@ export function liveTables(program: Program): LiveTables {
     if (emits_change_log) add(tableName(table), tableName(table))
   }
   const queries = new Map<string, ReadonlySet<string>>()
+  const namedBy = new Map<string, Set<string>>()
   for (const [name, operations] of liveQueriesOf(program.module)) {
     const tables = new Set(operations.flatMap(tablesOfOperation).map(tableName))
     for (const table of tables) add(table, table)
     queries.set(name, tables)
+    const named = operations.flatMap(({ plan }) => plan.capabilities.live_topic ?? [])
+    for (const topic of [...tables, ...named]) namedBy.set(topic, (namedBy.get(topic) ?? new Set()).add(name))
   }
-  return { tables: new Set([...topics.values()].flatMap(tables => [...tables])), topics, queries }
+  return { tables: new Set([...topics.values()].flatMap(tables => [...tables])), topics, queries, namedBy }
 }

@@ -177,7 +177,9 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
         ctx.trigger(databaseMigrated, { location: store.location, kind: 'program', program: file }).catch(() => {})
       })
   }
-  const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
+  const users = await openUsers(ctx, { program, store, access: database, pool, endpoints })
+  const guards = await openGuards(ctx, program, store, users === null ? [] : [users.verifier])
+  const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints), guards }) : null
   scheduler = await lookAfterDue({ ctx, store, shared: parts.shared, pool, endpoints, threads }, durable)
   // Once all plugins are active: without the one of the mesh, a step would run here.
   if (scheduler !== null) ctx.onServe('steps for the mesh', () => meshSteps?.start())
@@ -190,8 +192,6 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       )
     })
   }
-  const users = await openUsers(ctx, { program, store, access: database, pool, endpoints })
-  const guards = await openGuards(ctx, program, store, users === null ? [] : [users.verifier])
   const lookups = await openLookups(ctx, { program, endpoints, access: database, limits })
   const { pages, problem } = await preparing
   const { bundler, http } = parts
@@ -268,10 +268,11 @@ async function hasTables(store: DatabaseStore, program: Program, projectRoot: st
 
 /** Returns a function that runs a query of the program by name, for live results. */
 function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): RunQuery {
-  return (name, query) =>
+  return (name, query, caller) =>
     pool.ask(
       endpoints.findIndex(each => each.kind === 'query' && each.name === name),
-      query
+      query,
+      caller
     )
 }
 

@@ -13,6 +13,8 @@ export const SOURCE = `@table type Note { title: str  n: int = 0 }
 @query fn silent() to List[Silent] { db.Silent.all() }
 `
 
+const NO_GUARDS = { of: () => null }
+
 export interface LiveWorld {
   readonly world: World
   readonly store: DatabaseStore
@@ -44,7 +46,13 @@ export async function openLiveWorld(file?: string): Promise<LiveWorld & { readon
     definePlugin({
       name: 'live',
       activate(ctx) {
-        const opened = openLive({ store, program: programFrom(SOURCE), ask, log: ctx.log }) as LiveService
+        const opened = openLive({
+          store,
+          program: programFrom(SOURCE),
+          ask,
+          guards: NO_GUARDS,
+          log: ctx.log
+        }) as LiveService
         live = opened
         ctx.contribute(httpHandlers, { routes: opened.routes })
         ctx.contribute(httpUpgrades, opened.upgrade)
