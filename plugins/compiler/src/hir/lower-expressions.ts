@@ -21,6 +21,7 @@ import { isStatement } from '../syntax/is-statement.ts'
 import type { Span } from '../syntax/node.ts'
 import { type DbChain, readDbChain } from '../types/db/chain.ts'
 import type { DbTables } from '../types/db/db-tables.ts'
+import type { Conversion } from '../types/typed-module.ts'
 import type { ByteOffsets } from './byte-offsets.ts'
 import type {
   DefId,
@@ -59,6 +60,9 @@ const ASSIGNED = { '+=': 'Add', '-=': 'Sub', '*=': 'Mul', '/=': 'Div' } as const
 /** Type names of record literals that have no type name and omit members with a default. */
 export type RecordTypes = ReadonlyMap<ObjectLiteral, string>
 
+/** What values become at the places that take them, by expression. */
+export type Conversions = (expression: Expression) => Conversion | null
+
 /** Lowers bodies. The parser limits the depth of the syntax tree, so recursion is safe. */
 export class ExpressionLowering {
   /** Builtin records that the bodies use. */
@@ -66,12 +70,15 @@ export class ExpressionLowering {
   readonly #offsets: ByteOffsets
   readonly #tables: DbTables
   readonly #records: RecordTypes
+  readonly #conversions: Conversions | null
   #next: DefId = 0
 
-  constructor(offsets: ByteOffsets, tables: DbTables, records: RecordTypes) {
+  /** `conversions` is null for the IR document, which prints values as they are written. */
+  constructor(offsets: ByteOffsets, tables: DbTables, records: RecordTypes, conversions: Conversions | null = null) {
     this.#offsets = offsets
     this.#tables = tables
     this.#records = records
+    this.#conversions = conversions
   }
 
   /** Assigns and returns the next definition number. */
@@ -108,9 +115,10 @@ export class ExpressionLowering {
       case 'Assign': {
         const { target, operator, value } = statement
         const assigned = this.expression(value)
-        if (operator === '=') return { Assign: { target: this.expression(target), value: assigned, span } }
-        const sum: HirExpression = { Binary: [ASSIGNED[operator], this.expression(target), assigned, span] }
-        return { Assign: { target: this.expression(target), value: sum, span } }
+        const place = this.expression(target)
+        if (operator === '=') return { Assign: { target: place, value: assigned, span } }
+        // The operand and the target are one object, by which the interpreter knows a compound assignment.
+        return { Assign: { target: place, value: { Binary: [ASSIGNED[operator], place, assigned, span] }, span } }
       }
       case 'ExpressionStatement':
         return { Expr: { expr: this.expression(statement.expression), span } }
@@ -160,6 +168,31 @@ export class ExpressionLowering {
   }
 
   expression(expression: Expression): HirExpression {
+    const conversion = this.#conversions?.(expression) ?? null
+    return conversion === null ? this.#plain(expression) : this.#converted(expression, conversion)
+  }
+
+  /** Lowers a value that becomes one of another type at its place. Other conversions change no value. */
+  #converted(expression: Expression, conversion: Conversion): HirExpression {
+    const span = this.span(expression)
+    switch (conversion.kind) {
+      case 'float':
+        if (expression.kind === 'Int') return { FloatLit: [Number(expression.digits), span] }
+        // An int and a float make a float.
+        return { Binary: ['Add', this.#plain(expression), { FloatLit: [0, span] }, span] }
+      case 'decimal':
+        return 'digits' in expression ? { DecimalLit: [expression.digits, span] } : this.#plain(expression)
+      case 'some': {
+        const { inner } = conversion
+        const value = inner === null ? this.#plain(expression) : this.#converted(expression, inner)
+        return { Call: [{ Ident: ['Some', span] }, [{ name: null, value }], false, span] }
+      }
+      default:
+        return this.#plain(expression)
+    }
+  }
+
+  #plain(expression: Expression): HirExpression {
     const span = this.span(expression)
     switch (expression.kind) {
       case 'Int':

@@ -10,7 +10,7 @@ import { isResultType } from './durable.ts'
 import { FORMS } from './expressions.ts'
 import { callableOf, compileFunction, enter, type FunctionUnit } from './functions.ts'
 import type { ProgramNames } from './program-names.ts'
-import type { Local } from './scope.ts'
+import { type Local, VariableUses } from './scope.ts'
 
 interface Stateful {
   readonly name: string
@@ -70,9 +70,9 @@ function unitOf(name: string, params: readonly HirParam[], at: number): Function
 
 /** Compiles a second time if a closure captures a variable: captures are known only after the first pass. */
 function compileTwice(machine: Machine, names: ProgramNames, compile: (body: BodyCompiler) => void): void {
-  const cells = new Set<object>()
-  compile(new BodyCompiler(machine, names, FORMS, cells))
-  if (cells.size > 0) compile(new BodyCompiler(machine, names, FORMS, cells))
+  const uses = new VariableUses()
+  compile(new BodyCompiler(machine, names, FORMS, uses))
+  if (uses.needsSecondPass) compile(new BodyCompiler(machine, names, FORMS, uses))
 }
 
 /** Compiles the initial values of the fields. Each may use earlier fields and the arguments of `spawn`. */

@@ -12,9 +12,17 @@ export function compileBinary(
   body: BodyCompiler,
   [operator, first, second, { start: at }]: readonly [HirBinaryOperator, HirExpression, HirExpression, HirSpan]
 ): Eval {
-  const left = body.value(first)
-  const right = body.value(second)
-  const { machine } = body
+  return binaryOf(body, operator, body.value(first), body.value(second), at)
+}
+
+/** Returns an operator on operands that are already compiled. */
+export function binaryOf(
+  { machine }: BodyCompiler,
+  operator: HirBinaryOperator,
+  left: Eval,
+  right: Eval,
+  at: number
+): Eval {
   switch (operator) {
     case 'Add':
       return frame => {

@@ -3,14 +3,14 @@ import { fail } from '../failure.ts'
 import { type Eval, JUMP, type Machine } from '../machine.ts'
 import type { Value } from '../value.ts'
 import type { ProgramNames } from './program-names.ts'
-import { Cell, FunctionScope, type Local } from './scope.ts'
+import { Cell, FunctionScope, type Local, type VariableUses } from './scope.ts'
 
 /** Compilers of expressions and statements, passed in to avoid an import cycle. */
 export interface Forms {
   /** The compiled code may return {@link JUMP}. `isDiscarded` means that its value is unused. */
   expression(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval
   /** The value is that of the last statement if it is an expression, else null. */
-  sequence(body: BodyCompiler, statements: HirBlock): Eval
+  sequence(body: BodyCompiler, statements: HirBlock, isDiscarded?: boolean): Eval
 }
 
 /** Compiles one function body into closures over the slots of its frame, each node once. */
@@ -25,25 +25,25 @@ export class BodyCompiler {
   /** True if the compiled code may throw {@link JUMP} from inside an expression. */
   throwsJump = false
   readonly forms: Forms
-  readonly #cells: Set<object>
+  readonly #uses: VariableUses
 
   constructor(
     machine: Machine,
     names: ProgramNames,
     forms: Forms,
-    cells: Set<object>,
+    uses: VariableUses,
     parent: FunctionScope | null = null
   ) {
     this.forms = forms
     this.machine = machine
     this.names = names
-    this.scope = new FunctionScope(parent, cells)
-    this.#cells = cells
+    this.scope = new FunctionScope(parent, uses)
+    this.#uses = uses
   }
 
   /** Returns a compiler for a closure in this body. */
   inner(): BodyCompiler {
-    return new BodyCompiler(this.machine, this.names, this.forms, this.#cells, this.scope)
+    return new BodyCompiler(this.machine, this.names, this.forms, this.#uses, this.scope)
   }
 
   /** Compiles a basic block, whose steps are charged when it runs. `at` is the position of a step-limit error. */
@@ -112,9 +112,9 @@ export class BodyCompiler {
   }
 
   /** Compiles a block with its own scope. */
-  block(statements: HirBlock): Eval {
+  block(statements: HirBlock, isDiscarded = false): Eval {
     this.scope.enter()
-    const run = this.metered(() => this.forms.sequence(this, statements))
+    const run = this.metered(() => this.forms.sequence(this, statements, isDiscarded))
     this.scope.leave()
     return run
   }
@@ -124,7 +124,18 @@ export function constant(value: Value): Eval {
   return () => value
 }
 
-export function readLocal({ slot, isCell }: Local): Eval {
+/** Returns the read of a variable. Its value may then have another reference, so it is no longer changed in place. */
+export function readLocal(local: Local): Eval {
+  const { slot, ownerSlot } = local
+  if (ownerSlot < 0) return peekLocal(local)
+  return frame => {
+    frame[ownerSlot] = null
+    return frame[slot] as Value
+  }
+}
+
+/** Returns the read of a variable whose value is only looked into. */
+export function peekLocal({ slot, isCell }: Local): Eval {
   if (isCell) return frame => (frame[slot] as unknown as Cell).value as Value
   return frame => frame[slot] as Value
 }

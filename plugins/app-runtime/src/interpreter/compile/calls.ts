@@ -5,9 +5,10 @@ import type { CallFrame, Eval } from '../machine.ts'
 import { callMethod } from '../methods/call-method.ts'
 import { callNative, type Native } from '../native.ts'
 import { typeName } from '../type-name.ts'
-import { Callable, type Value } from '../value.ts'
+import { Callable, isList, type Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
 import { type FunctionUnit, invoke } from './functions.ts'
+import { lookedInto } from './members.ts'
 import { pathOf, rootOf } from './paths.ts'
 
 export function compileCall(
@@ -179,9 +180,25 @@ export function atPosition<A>(at: number, run: () => A): A {
   }
 }
 
+/** Methods whose result does not refer to their receiver. */
+const LOOKS_INTO: ReadonlySet<string> = new Set([
+  'len',
+  'length',
+  'is_empty',
+  'get',
+  'at',
+  'first',
+  'last',
+  'has',
+  'contains'
+])
+/** Methods of lists that only make a copy with another element, which is not made if nothing uses it. */
+const COPIES: ReadonlySet<string> = new Set(['push', 'append'])
+
 export function compileMethodCall(
   body: BodyCompiler,
-  [object, method, args, { start: at }]: readonly [HirExpression, string, readonly HirArgument[], HirSpan]
+  [object, method, args, { start: at }]: readonly [HirExpression, string, readonly HirArgument[], HirSpan],
+  isDiscarded = false
 ): Eval {
   const path = pathOf(object)
   if (path !== null && body.names.isHost(body, rootOf(path))) {
@@ -189,13 +206,15 @@ export function compileMethodCall(
     const host = body.names.native(name)
     return host === undefined ? unsupported(name, at) : callOfNative(body, name, host, args, at)
   }
-  const receiver = body.value(object)
+  const receiver = LOOKS_INTO.has(method) ? lookedInto(body, object) : body.value(object)
   const values = args.map(({ value }) => body.value(value))
   const named = args.find(({ name }) => name !== null)
   const { machine } = body
+  const isUnused = isDiscarded && COPIES.has(method) && values.length === 1
   return frame => {
     const self = receiver(frame)
     const evaluated = values.map(value => value(frame))
+    if (isUnused && isList(self)) return null
     if (named === undefined) return atPosition(at, () => callMethod(machine, self, method, evaluated, at))
     if (!(self instanceof ActorHandle)) fail('RUN_ARGUMENTS', `${method} has no parameter ${named.name}`, at)
     return atPosition(at, () =>

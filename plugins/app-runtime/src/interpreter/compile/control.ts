@@ -11,8 +11,8 @@ import { compileLoop, compileWhile } from './loops.ts'
 import { compilePattern } from './patterns.ts'
 
 /** Compiles statements. Their value is that of the last one if it is an expression, else null. */
-export function sequence(body: BodyCompiler, statements: HirBlock): Eval {
-  const last = statements.at(-1)
+export function sequence(body: BodyCompiler, statements: HirBlock, isDiscarded = false): Eval {
+  const last = isDiscarded ? undefined : statements.at(-1)
   const parts = statements.map(statement => {
     return body.trackJumps(() => compileStatement(body, statement, statement !== last))
   })

@@ -20,7 +20,7 @@ export const FORMS: Forms = { expression: compileExpression, sequence }
 function compileExpression(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval {
   if ('Block' in expression) {
     const [statements] = expression.Block
-    return body.block(statements)
+    return body.block(statements, isDiscarded)
   }
   if ('If' in expression) return compileIf(body, expression.If)
   if ('Match' in expression) return compileMatch(body, expression.Match)
@@ -36,17 +36,17 @@ function compileExpression(body: BodyCompiler, expression: HirExpression, isDisc
     const { body: statements, span } = expression.SideEffect
     return compileSideEffect(body, statements, span.start)
   }
-  return compileOperand(body, expression)
+  return compileOperand(body, expression, isDiscarded)
 }
 
-function compileOperand(body: BodyCompiler, expression: HirExpression): Eval {
+function compileOperand(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval {
   if ('IntLit' in expression) return constant(expression.IntLit[0])
   if ('Ident' in expression) return compileName(body, expression.Ident)
   if ('Binary' in expression) return compileBinary(body, expression.Binary)
   if ('Call' in expression) return compileCall(body, expression.Call)
   if ('MethodCall' in expression) {
     const { MethodCall: call } = expression
-    if (!isRawQuery(body, call)) return compileMethodCall(body, call)
+    if (!isRawQuery(body, call)) return compileMethodCall(body, call, isDiscarded)
     return outsideOfWorkflows(body, 'db.query', call[3].start, compileRawQuery(body, call))
   }
   if ('FieldAccess' in expression) return compileField(body, expression)

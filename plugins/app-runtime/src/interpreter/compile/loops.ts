@@ -30,7 +30,7 @@ function repeated(body: BodyCompiler, test: (frame: CallFrame) => boolean, state
   // Each iteration charges 2 steps for loop and condition. The enclosing block charges the last check.
   body.weight = 2
   body.scope.enter()
-  const [run, jumps] = body.trackJumps(() => body.catchJumps(() => body.forms.sequence(body, statements)))
+  const [run, jumps] = body.trackJumps(() => body.catchJumps(() => body.forms.sequence(body, statements, true)))
   body.scope.leave()
   const { weight } = body
   body.weight = before

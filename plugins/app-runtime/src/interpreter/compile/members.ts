@@ -5,7 +5,7 @@ import { jsonMember, jsonValue } from '../json.ts'
 import type { Eval } from '../machine.ts'
 import { typeName } from '../type-name.ts'
 import { isList, isRecord, Json, Opaque, Tagged, Tuple, type Value } from '../value.ts'
-import type { BodyCompiler } from './body-compiler.ts'
+import { type BodyCompiler, peekLocal } from './body-compiler.ts'
 import { pathOf } from './paths.ts'
 import { requestField } from './request-field.ts'
 
@@ -25,7 +25,7 @@ export function compileField(
   return frame => fieldOf(value(frame), field, at)
 }
 
-function fieldOf(value: Value, field: string, at: number): Value {
+export function fieldOf(value: Value, field: string, at: number): Value {
   if (isRecord(value)) {
     const found = value.get(field)
     return found === undefined ? fail('RUN_INDEX', `the record has no field ${field}${fieldsOf(value)}`, at) : found
@@ -60,29 +60,42 @@ export function compileIndex(
   body: BodyCompiler,
   [object, index, { start: at }]: readonly [HirExpression, HirExpression, HirSpan]
 ): Eval {
-  const whole = body.value(object)
+  const whole = lookedInto(body, object)
   const position = body.value(index)
   return frame => {
     const value = whole(frame)
     const key = position(frame)
     if (isList(value)) return value[positionOf(value.length, key, at)] as Value
-    if (isRecord(value)) {
-      if (typeof key !== 'string') return fail('RUN_TYPE', `a key must be a str, found ${typeName(key)}`, at)
-      const found = value.get(key)
-      return found === undefined ? fail('RUN_INDEX', `there is no key ${key}${fieldsOf(value)}`, at) : found
-    }
-    if (typeof value === 'string') {
-      const characters = [...value]
-      return characters[positionOf(characters.length, key, at)] as string
-    }
-    if (value instanceof Tuple) return value.items[positionOf(value.items.length, key, at)] as Value
-    if (value instanceof Json) {
-      if (typeof key === 'string') return jsonMember(value, key, at)
-      const items = Array.isArray(value.data) ? value.data : []
-      return jsonValue(items[positionOf(items.length, key, at)], value.isBody)
-    }
-    return fail('RUN_TYPE', `${typeName(value)} has no elements`, at)
+    return elementOf(value, key, at)
   }
+}
+
+/** Compiles an expression of whose value only a part is used. */
+export function lookedInto(body: BodyCompiler, expression: HirExpression): Eval {
+  const local = 'Ident' in expression ? body.scope.lookup(expression.Ident[0]) : undefined
+  if (local === undefined || local.ownerSlot < 0) return body.value(expression)
+  body.weight++
+  return peekLocal(local)
+}
+
+export function elementOf(value: Value, key: Value, at: number): Value {
+  if (isList(value)) return value[positionOf(value.length, key, at)] as Value
+  if (isRecord(value)) {
+    if (typeof key !== 'string') return fail('RUN_TYPE', `a key must be a str, found ${typeName(key)}`, at)
+    const found = value.get(key)
+    return found === undefined ? fail('RUN_INDEX', `there is no key ${key}${fieldsOf(value)}`, at) : found
+  }
+  if (typeof value === 'string') {
+    const characters = [...value]
+    return characters[positionOf(characters.length, key, at)] as string
+  }
+  if (value instanceof Tuple) return value.items[positionOf(value.items.length, key, at)] as Value
+  if (value instanceof Json) {
+    if (typeof key === 'string') return jsonMember(value, key, at)
+    const items = Array.isArray(value.data) ? value.data : []
+    return jsonValue(items[positionOf(items.length, key, at)], value.isBody)
+  }
+  return fail('RUN_TYPE', `${typeName(value)} has no elements`, at)
 }
 
 export function compileRecord(body: BodyCompiler, entries: readonly Entry[], at: number): Eval {

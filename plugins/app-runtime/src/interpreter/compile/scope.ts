@@ -1,3 +1,16 @@
+/** What the first pass over a function finds out about its variables, by their declarations. */
+export class VariableUses {
+  /** Mutable variables that a closure captures. */
+  readonly cells = new Set<object>()
+  /** Variables whose list or record is changed by assignments, which need not copy it each time. */
+  readonly changed = new Set<object>()
+
+  /** True if the function must be compiled again, now that the uses are known. */
+  get needsSecondPass(): boolean {
+    return this.cells.size > 0 || this.changed.size > 0
+  }
+}
+
 /** A variable of a function. */
 export interface Local {
   readonly name: string
@@ -5,6 +18,8 @@ export interface Local {
   /** True if the slot holds a cell, because a closure captures the mutable variable. */
   readonly isCell: boolean
   readonly isMutable: boolean
+  /** Slot of the list or record that only this variable refers to, so that it can be changed in place; -1 if not tracked. */
+  readonly ownerSlot: number
   /** Identifies the variable in the second pass. */
   readonly declaration: object
 }
@@ -15,13 +30,13 @@ export class FunctionScope {
   /** Captured variables: `from` in the enclosing function, `to` in this one. */
   readonly captures: { readonly from: Local; readonly to: Local }[] = []
   size = 0
-  readonly #cells: Set<object>
+  readonly #uses: VariableUses
   readonly #blocks: Map<string, Local>[] = [new Map()]
 
-  /** `lookup` adds the declarations of captured mutable variables to `cells`. */
-  constructor(parent: FunctionScope | null, cells: Set<object>) {
+  /** `lookup` adds the declarations of captured mutable variables to `uses`. */
+  constructor(parent: FunctionScope | null, uses: VariableUses) {
     this.parent = parent
-    this.#cells = cells
+    this.#uses = uses
   }
 
   enter(): void {
@@ -33,9 +48,17 @@ export class FunctionScope {
   }
 
   declare(name: string, declaration: object, isMutable = false): Local {
-    const local = { name, slot: this.size++, isCell: this.#cells.has(declaration), isMutable, declaration }
+    const isCell = this.#uses.cells.has(declaration)
+    const slot = this.size++
+    const ownerSlot = !isCell && this.#uses.changed.has(declaration) ? this.size++ : -1
+    const local = { name, slot, isCell, isMutable, ownerSlot, declaration }
     this.#blocks.at(-1)?.set(name, local)
     return local
+  }
+
+  /** Records that an assignment changes the list or record of a variable. */
+  changes({ declaration, isMutable }: Local): void {
+    if (isMutable) this.#uses.changed.add(declaration)
   }
 
   /** Allocates a slot without a name. */
@@ -50,8 +73,8 @@ export class FunctionScope {
     }
     const outer = this.parent?.lookup(name)
     if (outer === undefined) return undefined
-    if (outer.isMutable) this.#cells.add(outer.declaration)
-    const to = { ...outer, slot: this.size++ }
+    if (outer.isMutable) this.#uses.cells.add(outer.declaration)
+    const to = { ...outer, slot: this.size++, ownerSlot: -1 }
     this.#blocks[0]?.set(name, to)
     this.captures.push({ from: outer, to })
     return to
