@@ -14,7 +14,7 @@ function* sources(folder) {
   }
 }
 
-const files = ['config', 'contracts', 'kernel', 'plugin-sdk', 'plugins', 'test'].flatMap(name => [
+const files = ['config', 'contracts', 'editors', 'kernel', 'plugin-sdk', 'plugins', 'test'].flatMap(name => [
   ...sources(join(root, name))
 ])
 for (let at = 0; at < files.length; at += 64)

@@ -53,7 +53,7 @@ function writeGroups() {
   rmSync(groups, { recursive: true, force: true })
   mkdirSync(groups, { recursive: true })
   const written = []
-  for (const top of ['test', 'plugins', 'kernel', 'config', 'contracts', 'plugin-sdk']) {
+  for (const top of ['test', 'plugins', 'kernel', 'config', 'contracts', 'plugin-sdk', 'editors']) {
     for (const { folder, files } of testFolders(join(root, top))) {
       const name = relative(root, folder).replaceAll(/\W+/g, '-')
       const paths = groupsOf(files, sizeOf(name)).map(group => group.map(file => relative(root, join(folder, file))))
