@@ -2,11 +2,11 @@ import { type CheckOptions, checkModule } from './check/check.ts'
 import type { Diagnostic } from './diagnostics/diagnostic.ts'
 import { compilerErrors } from './errors.ts'
 import { format } from './format/format.ts'
-import type { RecordTypes } from './hir/lower-expressions.ts'
 import type { SourceFile } from './source-file.ts'
 import { type ParseResult, parse } from './syntax/parse.ts'
 import type { ParserOptions } from './syntax/parser/parser.ts'
 import { sameSyntax } from './syntax/same-syntax.ts'
+import type { TypedModule } from './types/typed-module.ts'
 
 export type CompileOptions = ParserOptions & CheckOptions
 
@@ -15,8 +15,8 @@ export interface CheckedFile {
   readonly parsed: ParseResult
   /** Syntax errors; if there are none, the findings of the checks. At most 1,000, errors before warnings if there are more. */
   readonly diagnostics: readonly Diagnostic[]
-  /** Types of record literals, for the lowering. */
-  readonly records: RecordTypes
+  /** null if the program has syntax errors. */
+  readonly types: TypedModule | null
 }
 
 /** A text that is no program has an error at every character: reports of all of them would exhaust the memory. */
@@ -24,10 +24,9 @@ const MAX_DIAGNOSTICS = 1_000
 
 export function checkFile(file: SourceFile, options: CompileOptions): CheckedFile {
   const parsed = parse(file.text, options)
-  if (hasErrors(parsed.diagnostics))
-    return { file, parsed, diagnostics: firstOf(parsed.diagnostics), records: new Map() }
-  const { diagnostics, records } = checkModule(parsed.module, options)
-  return { file, parsed, diagnostics: firstOf([...parsed.diagnostics, ...diagnostics]), records }
+  if (hasErrors(parsed.diagnostics)) return { file, parsed, diagnostics: firstOf(parsed.diagnostics), types: null }
+  const { diagnostics, types } = checkModule(parsed.module, options)
+  return { file, parsed, diagnostics: firstOf([...parsed.diagnostics, ...diagnostics]), types }
 }
 
 function firstOf(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {

@@ -59,14 +59,16 @@ export default definePlugin({
     }
     const read = (paths: readonly string[]): Promise<SourceFile[]> => readSome(paths, ctx.config.examples_strict_parse)
     const check = checker(ctx)
+    // No host supplies functions to the pages of a build.
+    const checkForBuild = checker(ctx, { hostFunctions: false })
     const format = formatter(ctx)
     const compile = requestCompiler(ctx)
     ctx.implement(checkOperation, checkHandler(ctx.projectRoot, compile, ended))
     ctx.implement(formatOperation, formatHandler(ctx.projectRoot, compile))
     ctx.implement(irOperation, irHandler(ctx.projectRoot, compile))
-    const projected = ({ parsed, file, records }: CheckedFile) =>
+    const projected = ({ parsed, file, types }: CheckedFile) =>
       runtimeProjection(
-        lower(parsed.module, file.text, { records }),
+        lower(parsed.module, file.text, types ?? {}),
         ctx.config.projection_include_host_probe ? hostProbe() : null
       )
     ctx.implement(projectionOperation, projectionHandler(ctx.projectRoot, compile))
@@ -94,7 +96,7 @@ export default definePlugin({
       buildCommand.command,
       runBuild({
         read,
-        check,
+        check: checkForBuild,
         ended,
         settings: () => ({
           scaffold: ctx.config.emit_scaffold,
@@ -130,12 +132,16 @@ function checkOptions(config: Settings): Omit<CompileOptions, 'script'> {
   }
 }
 
-function checker(ctx: Context): (file: SourceFile, script: boolean, strict?: boolean) => Promise<CheckedFile> {
+function checker(
+  ctx: Context,
+  options: Pick<CompileOptions, 'hostFunctions'> = {}
+): (file: SourceFile, script: boolean, strict?: boolean) => Promise<CheckedFile> {
   return async (file, script, strict = false) => {
     const startedAt = performance.now()
-    const checked = checkFile(file, { ...checkOptions(ctx.config), script, strict })
+    const checked = checkFile(file, { ...checkOptions(ctx.config), ...options, script, strict })
     const isValid = !hasErrors(checked.diagnostics)
-    const hir = ctx.config.hir_dump && isValid ? lower(checked.parsed.module, file.text, checked) : undefined
+    const hir =
+      ctx.config.hir_dump && isValid ? lower(checked.parsed.module, file.text, checked.types ?? {}) : undefined
     await logRun(ctx, entry('check', file, checked.diagnostics, startedAt, hir))
     return checked
   }

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defineOperation, errorMessage, type Handler, isSvcError, t } from '@svc/plugin-sdk'
-import { BUILTIN_FUNCTIONS } from './check/names/builtins.ts'
-import { NAMESPACE_MEMBERS, STD_MEMBERS } from './check/std-members.ts'
 import { compilerErrors } from './errors.ts'
 import { TYPE_WORDS } from './lsp/vocabulary/types.ts'
 import { type CompileRequest, resultOf } from './operations.ts'
 import { readSource, sourcesIn } from './source-files.ts'
 import { DECORATORS } from './syntax/decorators.ts'
 import { KEYWORDS } from './syntax/token.ts'
+import { NATIVES } from './types/natives.ts'
+import { isNativeFunction } from './types/natives-contract.ts'
 
 const { CMP_FILE_UNREADABLE } = compilerErrors.specs
 
@@ -50,18 +50,32 @@ export function surfaceHandler(): Handler<typeof languageSurface> {
     keywords: [...KEYWORDS],
     decorators: [...DECORATORS],
     types: [...TYPE_WORDS.values()].map(({ name, signature, text }) => ({ name, form: signature, meaning: text })),
-    functions: [...BUILTIN_FUNCTIONS].map(([name, { min, max }]) => ({
-      name,
-      min_arguments: min,
-      max_arguments: Number.isFinite(max) ? max : null
-    })),
-    std: plain(STD_MEMBERS),
-    namespaces: plain(NAMESPACE_MEMBERS)
+    functions: NATIVES.globalNames().flatMap(name => {
+      const native = NATIVES.global(name)
+      if (native === undefined || !isNativeFunction(native)) return []
+      const { params, isVariadic } = native
+      const required = params.filter(({ isOptional }) => !isOptional).length
+      return [
+        {
+          name,
+          min_arguments: isVariadic ? required - 1 : required,
+          max_arguments: isVariadic ? null : params.length
+        }
+      ]
+    }),
+    std: membersOf(path => (path.startsWith('std.') ? path.slice('std.'.length) : null)),
+    namespaces: membersOf(path => (path.startsWith('std') ? null : path))
   })
 }
 
-function plain(map: ReadonlyMap<string, readonly string[]>): Record<string, string[]> {
-  return Object.fromEntries([...map].map(([name, list]) => [name, [...list]]))
+/** Returns the members of the namespaces for which `nameOf` returns a name. */
+function membersOf(nameOf: (path: string) => string | null): Record<string, string[]> {
+  return Object.fromEntries(
+    NATIVES.namespaces().flatMap(path => {
+      const name = nameOf(path)
+      return name === null ? [] : [[name, [...(NATIVES.namespace(path)?.keys() ?? [])]]]
+    })
+  )
 }
 
 const STAGES = ['read', 'parse', 'check', 'lower'] as const

@@ -2,8 +2,9 @@ import { check } from '#check'
 import type { Diagnostic } from '#diagnostics'
 import { format } from '#format'
 import { hasErrors } from '#root'
-import { expressionTypes, indexSymbols, type SymbolIndex } from '#symbols'
+import { indexSymbols, type SymbolIndex } from '#symbols'
 import { parse, sameSyntax, walk } from '#syntax'
+import { checkTypes } from '#types'
 
 /** Returns a bug of the compiler that `source` reveals; null if there is none. Thrown errors propagate. */
 export function flaw(source: string, script: boolean): string | null {
@@ -18,7 +19,7 @@ export function flaw(source: string, script: boolean): string | null {
     return true
   })
   if (crooked !== null) return `the span of a ${crooked} is outside the file`
-  const astrayWord = wordAstray(indexSymbols(parsed.module, expressionTypes(parsed.module)), source)
+  const astrayWord = wordAstray(indexSymbols(parsed.module, checkTypes(parsed.module)), source)
   if (astrayWord !== null) return astrayWord
   if (hasErrors(parsed.diagnostics)) return null
   const text = format(parsed)

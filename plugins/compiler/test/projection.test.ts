@@ -78,7 +78,7 @@ t.test('the host probe describes the machine', t => {
 })
 
 t.test('svc check --emit-projection prints the projection, or writes it to a file', async t => {
-  const folder = t.testdir({ 'a.vox': `${TABLES}fn f() { db.Note.all().sync() }`, 'bad.vox': 'fn f() { g() }' })
+  const folder = t.testdir({ 'a.vox': `${TABLES}fn f() { db.Note.all().sync() }`, 'bad.vox': 'fn f() { g }' })
   const check = runCheck({
     read: paths => readSources(paths, false),
     check: async file => checkFile(file, { script: false, allowComponentFunctions: false, suppressHookLints: false }),
@@ -111,7 +111,7 @@ t.test('compiler.projection describes the machine if the setting is on', async t
     t.teardown(() => plugin.close())
     const projection = (await plugin.callById('compiler.projection', { source })) as object
     t.equal('host_capability_probe' in projection, on)
-    await t.rejects(plugin.callById('compiler.projection', { source: 'fn f() { g() }' }), {
+    await t.rejects(plugin.callById('compiler.projection', { source: 'fn f() { g }' }), {
       code: 'CMP_SOURCE_INVALID'
     })
   }

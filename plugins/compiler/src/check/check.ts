@@ -1,9 +1,9 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
-import type { RecordTypes } from '../hir/lower-expressions.ts'
 import type { Module } from '../syntax/ast.ts'
-import { DecoratorWithoutEffectRule } from '../types/lints/decorator-without-effect.ts'
-import { QuadraticPushRule } from '../types/lints/quadratic-push.ts'
+import { checkTypes } from '../types/check-module.ts'
+import { lintRules } from '../types/lints/lint-rules.ts'
 import { checkInhabited } from '../types/lints/uninhabited-type.ts'
+import type { TypedModule } from '../types/typed-module.ts'
 import { checkActivities } from './activities.ts'
 import { checkAppHooks } from './app-hooks.ts'
 import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
@@ -17,17 +17,18 @@ import { checkImports } from './imports.ts'
 import { checkJumps } from './jumps.ts'
 import { checkResources } from './mcp-resources.ts'
 import { checkMesh } from './mesh.ts'
-import { checkNames } from './names/check-names.ts'
 import { checkNodes } from './node-rule.ts'
 import { checkPrompts } from './prompts.ts'
 import { checkRoutePaths } from './route-paths.ts'
 import { checkRoutes } from './routes.ts'
+import { checkSecretLeakage } from './secrets/secret-leakage.ts'
 import { checkStateMachines } from './state-machines.ts'
 import { strictly } from './strict.ts'
 import { checkIndexes, checkTables, checkUnique } from './tables.ts'
 import { checkThemeContrast } from './theme-contrast.ts'
 import { TypeNamesRule } from './type-names.ts'
 import { checkUsers } from './users/check-users.ts'
+import { checkRuleBypass } from './users/rule-bypass.ts'
 import { checkCalls, WordsRule } from './words.ts'
 import { checkWorkflows } from './workflows.ts'
 
@@ -36,6 +37,8 @@ export interface CheckOptions {
   readonly suppressHookLints: boolean
   /** Treats unresolved external names and unknown options as errors. */
   readonly strict?: boolean
+  /** Whether a host may supply functions that the program calls and does not declare; true by default. */
+  readonly hostFunctions?: boolean
   /** Whether a mesh is enabled; undefined skips the checks that depend on it. */
   readonly mesh?: boolean
 }
@@ -48,15 +51,15 @@ export function check(module: Module, options: CheckOptions): Diagnostic[] {
 export interface CheckedModule {
   /** In the order of the source. */
   readonly diagnostics: Diagnostic[]
-  readonly records: RecordTypes
+  readonly types: TypedModule
 }
 
-/** Like `check`, but also returns the results that the checks collected. */
+/** Like `check`, but also returns the types. */
 export function checkModule(
   module: Module,
-  { suppressHookLints, strict = false, mesh = true }: CheckOptions
+  { suppressHookLints, strict = false, hostFunctions = true, mesh = true }: CheckOptions
 ): CheckedModule {
-  const names = checkNames(module, strict)
+  const types = checkTypes(module, { strict, hostFunctions })
   const found = [
     ...checkTables(module),
     ...checkIndexes(module),
@@ -80,11 +83,12 @@ export function checkModule(
     ...checkJumps(module),
     ...checkStateMachines(module),
     ...checkThemeContrast(module),
-    ...names.diagnostics,
+    ...types.diagnostics,
+    ...checkRuleBypass(types),
+    ...checkSecretLeakage(module, types.names),
     ...checkCalls(module, suppressHookLints),
     ...checkNodes(module, [
-      new DecoratorWithoutEffectRule(),
-      new QuadraticPushRule(),
+      ...lintRules(types),
       new TypeNamesRule(module),
       new WordsRule(),
       new EmptyNamesRule(),
@@ -93,5 +97,5 @@ export function checkModule(
     ]),
     ...checkWorkflows(module)
   ]
-  return { diagnostics: sortDiagnostics(strict ? strictly(found) : found), records: names.records }
+  return { diagnostics: sortDiagnostics(strict ? strictly(found) : found), types }
 }

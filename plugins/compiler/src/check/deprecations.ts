@@ -1,6 +1,6 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Module } from '../syntax/ast.ts'
-import { deprecation } from './names/module-names.ts'
+import { deprecation } from '../types/module-names.ts'
 
 /** Reports declarations that are marked as deprecated. */
 export function checkDeprecations({ items }: Module): Diagnostic[] {

@@ -1,20 +1,6 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, Module } from '../syntax/ast.ts'
-import type { Expression, StringLiteral } from '../syntax/ast-expressions.ts'
-import type { Span } from '../syntax/node.ts'
-
-const DURATION = /^\d+(ms|s|m|h|d)$/
-
-/** Common spellings of each unit. */
-const UNITS: Readonly<Record<string, RegExp>> = {
-  ms: /^(ms|msecs?|millis|milliseconds?)$/i,
-  s: /^(s|secs?|seconds?)$/i,
-  m: /^(m|mins?|minutes?)$/i,
-  h: /^(h|hrs?|hours?)$/i,
-  d: /^(d|days?)$/i
-}
-
-const DURATION_HELP = 'a duration is a number with a unit (`ms`, `s`, `m`, `h` or `d`), such as "500ms" or "5m"'
+import { DURATION_HELP, durationProblems, wrongDuration } from '../types/durations.ts'
 
 /** Reports `@scheduled` functions without a valid interval; they could not be scheduled. */
 export function checkSchedules({ items }: Module): Diagnostic[] {
@@ -34,24 +20,6 @@ function scheduleOf(item: Declaration): Diagnostic[] {
     return [diagnostic('typecheck.duration', `the schedule ${suffix} has no interval`, decorator, { suggestions })]
   }
   // The compiler does not evaluate expressions, and numbers have no unit.
-  if (value.kind !== 'String') return [wrong(`the schedule ${suffix} is not a duration literal`, value)]
+  if (value.kind !== 'String') return [wrongDuration(`the schedule ${suffix} is not a duration literal`, value)]
   return durationProblems(`the schedule ${suffix}`, value)
-}
-
-/** Checks `value` if it is a string literal. `label` names the value in messages. */
-export function durationProblems(label: string, value: Expression): Diagnostic[] {
-  if (value.kind !== 'String' || DURATION.test(value.value)) return []
-  return [wrong(`${label} is "${value.value}", which is not a duration`, value, suggestedDuration(value))]
-}
-
-function wrong(message: string, at: Span, replacement: string | null = null): Diagnostic {
-  const fixes = replacement === null ? [] : [{ label: `write ${replacement}`, span: at, replacement }]
-  return diagnostic('typecheck.duration', message, at, { suggestions: [DURATION_HELP], fixes })
-}
-
-/** Returns the literal for a common spelling: `"5m"` for `"5 minutes"`; null if the unit is unknown. */
-function suggestedDuration({ value }: StringLiteral): string | null {
-  const [, number = '', word = ''] = /^\s*(\d+)\s*([a-z]+)\s*$/i.exec(value) ?? []
-  const unit = Object.keys(UNITS).find(each => UNITS[each]?.test(word))
-  return unit === undefined ? null : `"${number}${unit}"`
 }

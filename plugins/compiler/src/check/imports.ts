@@ -1,8 +1,8 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Module, RustImport } from '../syntax/ast.ts'
 import type { Name } from '../syntax/node.ts'
-import { importedNames, moduleNames } from './names/module-names.ts'
-import { CURATED_CRATES } from './rust-crates.ts'
+import { importedNames, moduleNames } from '../types/module-names.ts'
+import { CURATED_CRATES } from '../types/rust-crates.ts'
 
 /** Reports imports whose name is already in use, and crates with a restricted or unknown usage. */
 export function checkImports(module: Module): Diagnostic[] {

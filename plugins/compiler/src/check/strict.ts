@@ -6,6 +6,7 @@ const LENIENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   'E0301',
   'lint.db_unsafe_query',
   'typecheck.activity.no_return_type',
+  'typecheck.annotation_needed',
   'typecheck.duplicate_name',
   'typecheck.missing_field',
   'typecheck.rust_import.unpinned',

@@ -2,14 +2,14 @@ import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, Module, NamedType } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { AnyNode } from '../syntax/walk.ts'
-import { deprecation, importedNames } from './names/module-names.ts'
+import { deprecation, importedNames } from '../types/module-names.ts'
 import type { NodeRule } from './node-rule.ts'
 
 /** Types that every program has. */
 const BUILTIN_TYPES: ReadonlySet<string> = new Set(
   (
     'int float str bool char dec unit Unit never any Element List list Map map Set set Stream Tensor Option Result Id ' +
-    'Json JsonBody Regex Match Request Response Database Table Handle cap Self Page'
+    'Json JsonBody Regex Match Request Response Database Table Handle cap Self Page File'
   ).split(' ')
 )
 

@@ -118,7 +118,7 @@ export const diagnosticCodes = {
   'typecheck.mcp.duplicate_resource_uri': error('hir_invariant', 'Two MCP resources have the same URI.'),
   'typecheck.mcp.empty_uri': error('hir_invariant', 'The URI of an MCP resource is empty.'),
   'typecheck.mcp.resource_params': error('hir_invariant', 'An MCP resource has parameters.'),
-  'typecheck.missing_field': warning('typecheck', 'A record lacks a required field.'),
+  'typecheck.missing_field': error('typecheck', 'A record lacks a required field.'),
   'typecheck.not_a_function': error('typecheck', 'A called value is not a function.'),
   'typecheck.operands': error('typecheck', 'An operator does not accept operands of these types.'),
   'typecheck.pattern_mismatch': error('typecheck', 'A pattern matches values of another type.'),

@@ -15,6 +15,8 @@ import { WITHOUT_BODY } from '../syntax/decorators.ts'
 import { onSignUpOf } from '../syntax/on-sign-up.ts'
 import { roleTexts } from '../syntax/role-texts.ts'
 import { tablesOf } from '../types/db/db-tables.ts'
+import { hirType } from '../types/hir-type.ts'
+import type { TypedModule } from '../types/typed-module.ts'
 import { builtinRecords } from './builtin-records.ts'
 import { ByteOffsets } from './byte-offsets.ts'
 import { DecoratorValues } from './decorator-values.ts'
@@ -31,7 +33,7 @@ import type {
   HirType,
   HirTypeDeclaration
 } from './hir.ts'
-import { ExpressionLowering, type RecordTypes } from './lower-expressions.ts'
+import { type Conversions, ExpressionLowering, type RecordTypes } from './lower-expressions.ts'
 import { lowerCrate, lowerImport } from './lower-imports.ts'
 import { isDeprecated, StatefulLowering } from './lower-stateful.ts'
 import { lowerType } from './lower-types.ts'
@@ -51,6 +53,13 @@ export interface KnownTypes {
   /** Returns the inferred result type of a function without a declared one; null if unknown. */
   readonly results: (declaration: FunctionDeclaration | HttpRoute | Workflow | Activity) => HirType | null
   readonly records: RecordTypes
+  /** Omitted for the IR document, which prints values as they are written. */
+  readonly conversions?: Conversions
+}
+
+/** Returns the inferred types of a checked module that are certain. */
+export function knownTypes(types: TypedModule): KnownTypes {
+  return { results: declaration => hirType(types.resultOf(declaration)), records: types.records }
 }
 
 type Arrays = { readonly [Key in keyof HirModule]: HirModule[Key][number][] }
@@ -80,18 +89,24 @@ class ModuleLowering {
     agents: []
   }
 
-  constructor(module: Module, source: string, { results = () => null, records = new Map() }: Partial<KnownTypes>) {
+  constructor(
+    module: Module,
+    source: string,
+    { results = () => null, records = new Map(), conversions }: Partial<KnownTypes>
+  ) {
     this.#module = module
     this.#source = source
     this.#results = results
-    this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module), records)
+    this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module), records, conversions)
     this.#stateful = new StatefulLowering(this.#bodies)
   }
 
   run(): HirModule {
     for (const item of this.#module.items) this.#declaration(item)
     if (this.#scriptStatements.length > 0) this.#arrays.functions.push(this.#script())
-    this.#arrays.types.push(...builtinRecords(this.#module, this.#source, this.#bodies.records, () => this.#bodies.define()))
+    this.#arrays.types.push(
+      ...builtinRecords(this.#module, this.#source, this.#bodies.records, () => this.#bodies.define())
+    )
     return this.#arrays
   }
 

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { type IrDocument, irDocumentSchema } from '@svc/contracts'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import manifest from '../../package.json' with { type: 'json' }
-import { knownTypes } from '../check/types/hir-type.ts'
 import { compilerErrors } from '../errors.ts'
-import { lower } from '../hir/lower.ts'
+import { knownTypes, lower } from '../hir/lower.ts'
 import type { Module } from '../syntax/ast.ts'
+import { checkTypes } from '../types/check-module.ts'
 import { webIrOf } from '../web-ir/build-web-ir.ts'
 import { printJson } from './print-json.ts'
 
@@ -16,7 +16,7 @@ const check = schemaCheck(irDocumentSchema)
  * `generatedAt`. Throws `CMP_IR_INVALID` if the document does not match its schema.
  */
 export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
-  const hir = lower(module, source, knownTypes(module))
+  const hir = lower(module, source, knownTypes(checkTypes(module)))
   const document = {
     version: '2.0.0',
     metadata: {

@@ -153,8 +153,8 @@ function projected(checked: CheckedFile, probesHost: boolean): RuntimeProjection
   return runtimeProjection(lowered(checked), probesHost ? hostProbe() : null)
 }
 
-function lowered({ parsed, file, records }: CheckedFile): HirModule {
-  return lower(parsed.module, file.text, { records })
+function lowered({ parsed, file, types }: CheckedFile): HirModule {
+  return lower(parsed.module, file.text, { records: types?.records ?? new Map() })
 }
 
 function failed(error: unknown): { readonly ok: false; readonly failure: JobFailure } {

@@ -3,13 +3,14 @@ import { TextDocument } from 'vscode-languageserver-textdocument'
 import { check } from '../check/check.ts'
 import { type CompileOptions, hasErrors } from '../compile.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { type ExpressionTypes, expressionTypes } from '../symbols/expression-types.ts'
 import { indexSymbols } from '../symbols/index-symbols.ts'
 import type { SymbolIndex } from '../symbols/symbol-index.ts'
 import type { Identifier } from '../syntax/ast-expressions.ts'
 import type { Span } from '../syntax/node.ts'
 import { type ParseResult, parse } from '../syntax/parse.ts'
 import { walk } from '../syntax/walk.ts'
+import { checkTypes } from '../types/check-module.ts'
+import type { TypedModule } from '../types/typed-module.ts'
 
 export type AnalysisOptions = Omit<CompileOptions, 'script'>
 
@@ -19,7 +20,7 @@ export class Analysis {
   readonly #options: AnalysisOptions
   #parsed: ParseResult | null = null
   #diagnostics: readonly Diagnostic[] | null = null
-  #types: ExpressionTypes | null = null
+  #types: TypedModule | null = null
   #symbols: SymbolIndex | null = null
   #identifiers: ReadonlyMap<number, Identifier> | null = null
 
@@ -52,8 +53,8 @@ export class Analysis {
     return this.#diagnostics
   }
 
-  get types(): ExpressionTypes {
-    this.#types ??= expressionTypes(this.parsed.module)
+  get types(): TypedModule {
+    this.#types ??= checkTypes(this.parsed.module)
     return this.#types
   }
 

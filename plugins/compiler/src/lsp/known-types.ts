@@ -1,10 +1,11 @@
-import { show, type ValueType } from '../check/types/type.ts'
 import type { Actor, Agent } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
-import { BUILTIN_DEFS } from '../types/builtin-types.ts'
+import { MAP, result } from '../types/builtin-types.ts'
 import { NATIVES } from '../types/natives.ts'
 import type { NativeSignature } from '../types/natives-contract.ts'
-import type { TypeDef } from '../types/type.ts'
+import { show } from '../types/show.ts'
+import { resolved, type Type, type TypeDef } from '../types/type.ts'
+import type { TypedModule } from '../types/typed-module.ts'
 import type { Analysis } from './analysis.ts'
 import { methodDeclaration } from './natives.ts'
 
@@ -28,34 +29,38 @@ export interface KnownMethod {
 
 /** Returns the type of an expression; null if it is unknown. */
 export function knownType(expression: Expression, { types }: Analysis): KnownType | null {
-  const type = types.byExpression.get(expression)
-  if (type === undefined || type.kind === 'any') return null
-  const fields = types.reader.fieldsOf(type) ?? new Map<string, ValueType>()
+  const type = types.typeOf(expression)
+  if (type.kind === 'any' || type.kind === 'error' || type.kind === 'var') return null
   return {
     text: show(type),
-    fields: new Map(Array.from(fields, ([name, field]) => [name, show(field)])),
-    actor: type.kind === 'actor' ? type.declaration : null,
+    fields: fieldsOf(type, types),
+    actor: type.kind === 'named' && type.def.kind === 'actor' ? (type.def.declaration as Actor | Agent) : null,
     methods: methodsOf(type)
   }
 }
 
-function methodsOf(type: ValueType): KnownMethod[] {
-  if (type.kind === 'dbResult') {
-    const results = methodsOf({ kind: 'generic', name: 'Result', args: [type.value] })
-    return [...results, ...methodsOf(type.value)]
-  }
-  const def = definitionOf(type)
-  if (def === undefined) return []
-  const args = type.kind === 'generic' ? type.args.map(show) : []
+function fieldsOf(type: Type, types: TypedModule): ReadonlyMap<string, string> {
+  const known = resolved(type)
+  if (known.kind === 'record') return new Map(Array.from(known.fields, ([name, field]) => [name, show(field)]))
+  if (known.kind !== 'named') return new Map()
+  return new Map(Array.from(known.def.fields ?? [], ([name, field]) => [name, show(types.fieldType(known, field))]))
+}
+
+function methodsOf(type: Type): KnownMethod[] {
+  const known = resolved(type)
+  if (known.kind === 'answer') return [...methodsOf(result(known.value)), ...methodsOf(known.value)]
+  const def = definitionOf(known)
+  if (def === null) return []
+  const args = known.kind === 'named' ? known.args.map(show) : []
   return (NATIVES.methodNames(def) ?? []).flatMap(name => {
     const signature = NATIVES.method(def, name)
     if (signature === undefined) return []
-    return [{ name, declaration: methodDeclaration(signature, show(type), args), signature }]
+    return [{ name, declaration: methodDeclaration(signature, show(known), args), signature }]
   })
 }
 
 /** Returns the definition whose methods a value has. A record has those of a Map. */
-function definitionOf(type: ValueType): TypeDef | undefined {
-  if (type.kind === 'plain' || type.kind === 'generic') return BUILTIN_DEFS.get(type.name)
-  return type.kind === 'record' ? BUILTIN_DEFS.get('Map') : undefined
+function definitionOf(type: Type): TypeDef | null {
+  if (type.kind === 'named') return type.def
+  return type.kind === 'record' ? MAP : null
 }

@@ -1,7 +1,7 @@
-import type { Declaration } from '../../syntax/ast.ts'
-import type { Call, Expression, Identifier, Match, Member, Spawn, With } from '../../syntax/ast-expressions.ts'
-import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
-import type { ModuleName, ModuleNames } from './module-names.ts'
+import type { Declaration } from '../syntax/ast.ts'
+import type { Call, Expression, Identifier, Match, Member, Spawn, With } from '../syntax/ast-expressions.ts'
+import type { Assign, ConstructorPattern } from '../syntax/ast-statements.ts'
+import type { ModuleName, ModuleNames } from '../types/module-names.ts'
 import type { LocalName } from './scopes.ts'
 
 /** The meaning of a name at one position; null if it is unresolved. */

@@ -1,7 +1,7 @@
-import { boundNames, importedNames } from '../check/names/module-names.ts'
 import type { Declaration, Field, Module } from '../syntax/ast.ts'
 import type { Name } from '../syntax/node.ts'
 import type { AnyNode } from '../syntax/walk.ts'
+import { boundNames, importedNames } from '../types/module-names.ts'
 import type { LanguageSymbol, SymbolKind } from './symbol.ts'
 
 const KINDS: Partial<Record<Declaration['kind'], SymbolKind>> = {

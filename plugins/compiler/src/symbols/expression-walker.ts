@@ -1,12 +1,12 @@
-import type { Declaration, Param } from '../../syntax/ast.ts'
-import type { Call, Expression, MatchArm } from '../../syntax/ast-expressions.ts'
-import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
-import { entryValue } from '../../syntax/entries.ts'
-import { isStatement } from '../../syntax/is-statement.ts'
-import type { Name } from '../../syntax/node.ts'
+import type { Declaration, Param } from '../syntax/ast.ts'
+import type { Call, Expression, MatchArm } from '../syntax/ast-expressions.ts'
+import type { Pattern, Statement } from '../syntax/ast-statements.ts'
+import { entryValue } from '../syntax/entries.ts'
+import { isStatement } from '../syntax/is-statement.ts'
+import type { Name } from '../syntax/node.ts'
+import { boundNames, type ModuleNames } from '../types/module-names.ts'
+import { NATIVES } from '../types/natives.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
-import { BUILTINS } from './builtins.ts'
-import { boundNames, type ModuleNames } from './module-names.ts'
 import { type LocalName, Scopes } from './scopes.ts'
 
 /** Walks statements and expressions with the names in scope, and calls the rules for each node. */
@@ -32,11 +32,11 @@ export abstract class ExpressionWalker implements BodyPosition {
     if (local !== undefined) return { kind: 'local', local }
     const entry = this.names.get(name)
     if (entry !== undefined) return { kind: 'module', entry }
-    return BUILTINS.has(name) ? { kind: 'builtin' } : null
+    return NATIVES.global(name) !== undefined || NATIVES.isRoot(name) ? { kind: 'builtin' } : null
   }
 
   known(): string[] {
-    return [...this.scopes.names(), ...this.names.keys(), ...BUILTINS]
+    return [...this.scopes.names(), ...this.names.keys(), ...NATIVES.globalNames()]
   }
 
   protected params(params: readonly Param[]): void {

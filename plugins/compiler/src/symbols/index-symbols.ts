@@ -1,9 +1,4 @@
-import type { BodyPosition, BodyRule, Meaning } from '../check/names/body-rule.ts'
-import { boundNames, type ModuleName } from '../check/names/module-names.ts'
-import type { LocalName } from '../check/names/scopes.ts'
-import { walkBodies } from '../check/names/walk-bodies.ts'
-import type { ValueType } from '../check/types/type.ts'
-import type { Component, Declaration, HttpRoute, Module, Type } from '../syntax/ast.ts'
+import type { Component, Declaration, HttpRoute, Module, Type as TypeSyntax } from '../syntax/ast.ts'
 import type {
   Call,
   Element,
@@ -20,10 +15,15 @@ import { bare, entryValue } from '../syntax/entries.ts'
 import type { Name, Span } from '../syntax/node.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
 import { COLUMN_MODIFIERS, isDbMember } from '../types/db/chain.ts'
+import { boundNames, type ModuleName } from '../types/module-names.ts'
+import { resolved, type Type } from '../types/type.ts'
+import type { TypedModule } from '../types/typed-module.ts'
+import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 import { declaredSymbols } from './declared-symbols.ts'
-import type { ExpressionTypes } from './expression-types.ts'
+import type { LocalName } from './scopes.ts'
 import type { LanguageSymbol, Occurrence, SymbolKind } from './symbol.ts'
 import { SymbolIndex } from './symbol-index.ts'
+import { walkBodies } from './walk-bodies.ts'
 
 /** Table operations whose argument is a record of columns. */
 const TAKE_RECORDS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
@@ -40,7 +40,7 @@ const LOCAL_KINDS: Readonly<Record<LocalName['kind'], SymbolKind>> = {
 /**
  * Resolves every word of a module to its symbol. Fields and handlers are resolved only if expression types are passed.
  */
-export function indexSymbols(module: Module, types: ExpressionTypes | null): SymbolIndex {
+export function indexSymbols(module: Module, types: TypedModule | null): SymbolIndex {
   const indexer = new Indexer(module, types)
   for (const item of module.items) indexer.structure(item)
   const names = walkBodies(module, [indexer])
@@ -51,14 +51,14 @@ export function indexSymbols(module: Module, types: ExpressionTypes | null): Sym
 class Indexer implements BodyRule {
   readonly occurrences: Occurrence[] = []
   readonly unresolved: Span[] = []
-  readonly #types: ExpressionTypes | null
+  readonly #types: TypedModule | null
   readonly #symbols = new Map<Name, LanguageSymbol>()
   /** For patterns of one arm that bind the same name: each later binding, with the first one. */
   readonly #sameAs = new Map<Name, Name>()
   readonly #typeNames = new Map<string, LanguageSymbol>()
   readonly #shorthands = new Set<number>()
 
-  constructor(module: Module, types: ExpressionTypes | null) {
+  constructor(module: Module, types: TypedModule | null) {
     this.#types = types
     for (const symbol of declaredSymbols(module)) {
       this.#symbols.set(symbol.definition, symbol)
@@ -129,7 +129,7 @@ class Indexer implements BodyRule {
     walk(item, node => {
       switch (node.kind) {
         case 'NamedType':
-          this.#type(node as Type, generics)
+          this.#type(node as TypeSyntax, generics)
           break
         case 'Struct':
           this.#struct(node as StructLiteral)
@@ -196,7 +196,7 @@ class Indexer implements BodyRule {
     if (symbol !== undefined) this.#addOccurrence(at, symbol, { form })
   }
 
-  #type(type: Type, generics: readonly Name[]): void {
+  #type(type: TypeSyntax, generics: readonly Name[]): void {
     if (type.kind !== 'NamedType' || type.path.length !== 1) return
     const [name] = type.path
     if (name === undefined) return
@@ -244,7 +244,7 @@ class Indexer implements BodyRule {
       if (table?.kind === 'table') this.#addOccurrence(member.property, table)
       return
     }
-    const type = this.#types?.byExpression.get(member.object)
+    const type = this.#types?.typeOf(member.object)
     const declaration = type === undefined ? null : declarationOf(type)
     if (declaration !== null) this.#field(member.property, member.property.text, declaration)
   }
@@ -264,11 +264,12 @@ class Indexer implements BodyRule {
   /** Resolves the handler in `h.send("event")` or `h ! event()`. */
   #message({ callee, args: [event] }: Call): void {
     if (callee.kind !== 'Member' || callee.property.text !== 'send' || event?.value.kind !== 'String') return
-    const type = this.#types?.byExpression.get(callee.object)
-    if (type?.kind !== 'actor') return
+    const type = this.#types?.typeOf(callee.object)
+    const actor = type?.kind === 'named' && type.def.kind === 'actor' ? type.def.declaration : null
+    if (actor === null) return
     const { value } = event
     const isQuoted = value.end - value.start > value.value.length
-    this.#field(value, value.value, type.declaration, isQuoted ? 'string' : 'word')
+    this.#field(value, value.value, actor, isQuoted ? 'string' : 'word')
   }
 
   /** Resolves the columns in a call on `db.T`. */
@@ -333,10 +334,10 @@ class Indexer implements BodyRule {
 const PATH_PART = /:[a-z_]\w*|\{[a-z_]\w*\}/gi
 
 /** Returns the declaration that has the fields or handlers of a type. */
-function declarationOf(type: ValueType): Declaration | null {
-  if (type.kind === 'row') return type.table
-  if (type.kind === 'declared' || type.kind === 'actor') return type.declaration
-  return type.kind === 'dbResult' ? declarationOf(type.value) : null
+function declarationOf(type: Type): Declaration | null {
+  const known = resolved(type)
+  if (known.kind === 'named') return known.def.declaration
+  return known.kind === 'answer' ? declarationOf(known.value) : null
 }
 
 function fieldsOf(declaration: Declaration): readonly Name[] {

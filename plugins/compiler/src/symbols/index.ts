@@ -1,4 +1,3 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { expressionTypes } from './expression-types.ts'
 export { indexSymbols } from './index-symbols.ts'
 export type { SymbolIndex } from './symbol-index.ts'

@@ -1,4 +1,4 @@
-import type { Name } from '../../syntax/node.ts'
+import type { Name } from '../syntax/node.ts'
 
 /** A name that is in scope in a part of one body. */
 export interface LocalName {

@@ -7,10 +7,10 @@ import type {
   HttpRoute,
   Module,
   ScriptStatement
-} from '../../syntax/ast.ts'
+} from '../syntax/ast.ts'
+import { type ModuleNames, moduleNames } from '../types/module-names.ts'
 import type { BodyRule } from './body-rule.ts'
 import { ExpressionWalker } from './expression-walker.ts'
-import { type ModuleNames, moduleNames } from './module-names.ts'
 import type { LocalName } from './scopes.ts'
 
 /** Decorators whose arguments may use the parameters of the function. */

@@ -149,15 +149,16 @@ function requestType({ natives }: Context): Type {
 }
 
 /** Finds the types of a route, with `request` and the path parameters in scope. */
-function inferRoute(inference: BodyInference, { path, params, result, body }: HttpRoute): void {
+function inferRoute(inference: BodyInference, route: HttpRoute): void {
   const { context } = inference
+  const { path, params, result, body } = route
   bindImplicit(context, 'request', requestType(context))
   for (const name of pathParameters(path.value)) bindImplicit(context, name, ANY)
   inference.params(params ?? [], context.declarations.params(params ?? [], NO_GENERICS, false))
   // A route may return a Result instead; its error becomes a status.
   const expected: Expected | null =
     result === null ? null : { type: answer(context.declarations.read(result)), why: returnWhy(result) }
-  inference.body(body, expected)
+  context.routes.set(route, inference.body(body, expected))
 }
 
 const NO_GENERICS = new Map<string, never>()
@@ -179,7 +180,7 @@ function inferState(inference: BodyInference, { form, isMutable, name, type, val
   const annotated = type === null ? null : context.declarations.read(type)
   const initial = `the initial value of \`${name.text}\` does not have its declared type`
   if (annotated !== null && value !== null) {
-    inference.check(value, annotated, { code: 'typecheck.let_mismatch', message: initial, wrapsSome: true })
+    inference.check(value, annotated, { code: 'typecheck.let_mismatch', message: initial })
   }
   const found = annotated ?? (value === null ? ANY : inference.infer(value))
   const mayChange = form !== 'let' || isMutable
@@ -269,8 +270,7 @@ function checkDefaults(inference: BodyInference, fields: readonly Field[]): void
       inference.context.declarations.read(type, inference.context.declarations.scopeOf(inference.context.item)),
       {
         code: 'typecheck.let_mismatch',
-        message,
-        wrapsSome: true
+        message
       }
     )
   }

@@ -9,7 +9,8 @@ import type { Context, Inference, Why, Within } from './context.ts'
 import { coerce, fieldTypeOf, instantiate, unwrapped } from './conversions.ts'
 import { inferDatabase } from './database.ts'
 import type { Signature } from './declare.ts'
-import { namespacePath, reportMissingMember } from './members.ts'
+import { durationProblems } from './durations.ts'
+import { checkCrate, namespacePath, reportMissingMember } from './members.ts'
 import { BOUND_TYPES, type Bound, isNativeFunction, type NativeSignature } from './natives-contract.ts'
 import { expectArguments } from './records.ts'
 import { freshVars, isCallable, isTag, meaningOf, nearest, reportDeprecated, reportUndefined } from './resolve.ts'
@@ -82,6 +83,7 @@ function callNamed(inference: Inference, callee: Identifier, site: CallSite): Ty
       return callValue(inference, meaning.local.type, callee, site)
     case 'native':
       if (isNativeFunction(meaning.native)) {
+        checkDuration(context, name, site)
         context.addUse({ kind: 'native', node: callee, native: meaning.native, path: name })
         return callNative(inference, meaning.native, name, site, null)
       }
@@ -127,6 +129,14 @@ function callNamed(inference: Inference, callee: Identifier, site: CallSite): Ty
       reportUndefined(context, name, callee, true)
       return ANY
   }
+}
+
+const WAITS: ReadonlySet<string> = new Set(['sleep', 'workflow_wait'])
+
+/** Checks the literal duration of a function that waits. */
+function checkDuration(context: Context, name: string, { args: [first] }: CallSite): void {
+  if (!WAITS.has(name) || first === undefined) return
+  context.diagnostics.push(...durationProblems(`the duration of \`${name}\``, first.value))
 }
 
 function inferAll(inference: Inference, args: readonly Argument[]): void {
@@ -241,6 +251,7 @@ function callMember(inference: Inference, callee: Member, site: CallSite): Type 
   const { context } = inference
   const path = namespacePath(context, callee)
   if (path !== null) return callNamespace(inference, callee, path, site)
+  checkCrate(context, callee)
   const object = inference.infer(callee.object)
   if (unwrapped(object).kind === 'var') context.settle()
   const known = unwrapped(object)

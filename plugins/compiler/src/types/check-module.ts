@@ -6,6 +6,7 @@ import { inferBodies, inferScript } from './bodies.ts'
 import { RESULT, STR } from './builtin-types.ts'
 import { checkEffects } from './check-effects.ts'
 import { checkMatches } from './check-matches.ts'
+import { checkConstantOrder } from './constant-order.ts'
 import { Context } from './context.ts'
 import { fieldTypeOf } from './conversions.ts'
 import { tablesOf } from './db/db-tables.ts'
@@ -24,16 +25,18 @@ import { forgetWoken, link } from './unify.ts'
 export interface TypeOptions {
   /** Treats names that a host may supply as errors. */
   readonly strict?: boolean
+  /** Whether a host may supply functions that the program calls and does not declare; true by default. */
+  readonly hostFunctions?: boolean
 }
 
 /** Finds the types of a module: one walk over all bodies, callees before their callers where types are inferred. */
-export function checkTypes(module: Module, { strict = false }: TypeOptions = {}): TypedModule {
+export function checkTypes(module: Module, { strict = false, hostFunctions = true }: TypeOptions = {}): TypedModule {
   forgetWoken()
   const names = moduleNames(module)
   const declarations = new Declarations(module, names, NATIVES)
   const tables = tablesOf(module)
   const [first] = module.items
-  const context = new Context(module, names, declarations, tables, first ?? EMPTY, strict)
+  const context = new Context(module, names, declarations, tables, first ?? EMPTY, strict, hostFunctions)
   const inference = inferenceOf(context)
   const open = module.items.filter(item => isOpen(item, declarations))
   for (const group of groupsOf(open, referencesAmong(open))) inferGroup(inference, group)
@@ -175,13 +178,13 @@ function typedModule(context: Context): TypedModule {
     conversionOf: expression => conversions[expression.id] ?? null,
     callOf: call => calls[call.id] ?? null,
     effectsOf: (declaration): ReadonlySet<Effect> => effects.effectsOf(declaration),
-    resultOf: declaration => resultOf(declaration, declarations),
+    resultOf: declaration => resolved(context.routes.get(declaration) ?? resultOf(declaration, declarations)),
     defOf: name => declarations.def(name),
     usesOf: owner => uses.get(owner) ?? [],
     fieldType: fieldTypeOf
   }
   diagnostics.push(...checkEffects(module, effects))
-  checkMatches(typed, diagnostic => diagnostics.push(diagnostic))
+  for (const pass of [checkConstantOrder, checkMatches]) pass(typed, diagnostic => diagnostics.push(diagnostic))
   return typed
 }
 

@@ -18,8 +18,11 @@ export interface Why {
   readonly message: string
   /** Where the expected type is declared. */
   readonly related?: { readonly span: Span; readonly message: string }
-  /** True where a value may also be passed in place of `Some(value)`: columns, and members of literals. */
-  readonly wrapsSome?: boolean
+  /**
+   * Where a value may also be passed in place of `Some(value)`: a `member` of a literal becomes one, and what is
+   * `stored` in a column or shown by a component is the same.
+   */
+  readonly wrapsSome?: 'member' | 'stored'
   /** The annotation that a fix may change. */
   readonly annotation?: Span
   /** The literal that contains the value: a mismatch is reported there, once. */
@@ -65,12 +68,16 @@ export class Context {
   readonly natives: Natives
   readonly tables: DbTables
   readonly isStrict: boolean
+  /** Whether a host may supply functions that the program does not declare. */
+  readonly hasHost: boolean
   readonly types: Type[] = []
   readonly conversions: (Conversion | undefined)[] = []
   readonly calls: (ResolvedCall | undefined)[] = []
   readonly matches: TypedMatch[] = []
   readonly records = new Map<ObjectLiteral, string>()
   readonly uses = new Map<Declaration | Handler, Use[]>()
+  /** Inferred results of routes. */
+  readonly routes = new Map<Declaration, Type>()
   readonly diagnostics: Diagnostic[] = []
   readonly scopes = new Scopes()
   item: Declaration
@@ -86,7 +93,8 @@ export class Context {
     declarations: Declarations,
     tables: DbTables,
     item: Declaration,
-    isStrict: boolean
+    isStrict: boolean,
+    hasHost: boolean
   ) {
     this.module = module
     this.names = names
@@ -95,6 +103,7 @@ export class Context {
     this.tables = tables
     this.item = item
     this.isStrict = isStrict
+    this.hasHost = hasHost
   }
 
   report(code: DiagnosticCode, message: string, at: Span, details?: DiagnosticDetails): void {

@@ -31,12 +31,14 @@ export function coerce(context: Context, at: Expression, found: Type, expected: 
   const value = resolved(found)
   const target = resolved(expected)
   if (value === target) return target
-  const conversion = conversionTo(value, target, at, why.wrapsSome === true)
+  const conversion = conversionTo(value, target, at, why.wrapsSome !== undefined)
   if (conversion === false) {
     reportMismatch(context, at, value, target, why)
     return target
   }
-  if (conversion !== null) applyConversion(context, at, conversion)
+  if (conversion !== null && !(conversion.kind === 'some' && why.wrapsSome === 'stored')) {
+    applyConversion(context, at, conversion)
+  }
   return target.kind === 'var' || target.kind === 'any' ? value : target
 }
 
@@ -107,8 +109,8 @@ function toAnswer(
 }
 
 function wrapped(value: Type, target: NamedType, at: Expression | null): Conversion | false {
-  const inner = resolved(target.args[0] ?? ANY)
-  return conversionTo(value, inner, at, false) === false ? false : { kind: 'some' }
+  const inner = conversionTo(value, resolved(target.args[0] ?? ANY), at, false)
+  return inner === false ? false : { kind: 'some', inner }
 }
 
 /** A record becomes a struct if it has its fields. Only a literal becomes a variant, a row or a Map. */

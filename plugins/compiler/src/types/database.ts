@@ -79,7 +79,7 @@ function rawQuery(inference: Inference, call: Call): Type {
     for (const { value } of rest) inference.infer(value)
     return ERROR
   }
-  context.addUse({ kind: 'db', node: call, table: '', access: 'raw', action: 'runs SQL' })
+  context.addUse({ kind: 'db', node: call, call, table: '', access: 'raw', action: 'runs SQL' })
   reportRaw(context, call, 'warning')
   if (first !== undefined)
     inference.check(first.value, STR, { code: 'typecheck.arg_mismatch', message: '`db.query` takes SQL as a `str`' })
@@ -112,7 +112,7 @@ function inferChain(inference: Inference, chain: DbChain, call: Call): Type {
   const isRaw = op === 'UnsafeQueryRawClause'
   const action = isRaw ? `runs SQL on \`${table}\`` : verb === undefined ? `reads \`${table}\`` : `${verb} \`${table}\``
   const access = isRaw ? 'raw' : verb === undefined ? 'read' : 'write'
-  context.addUse({ kind: 'db', node: call, table, access, action })
+  context.addUse({ kind: 'db', node: call, call, table, access, action })
   const def = context.declarations.def(table)
   const row = def?.kind === 'row' ? (named(def) as NamedType) : null
   checkArguments(inference, operation, row)
@@ -121,7 +121,11 @@ function inferChain(inference: Inference, chain: DbChain, call: Call): Type {
   }
   if (operation.page?.cursor) {
     const message = 'the cursor is the `next` of another page'
-    inference.check(operation.page.cursor, option(STR), { code: 'typecheck.arg_mismatch', message, wrapsSome: true })
+    inference.check(operation.page.cursor, option(STR), {
+      code: 'typecheck.arg_mismatch',
+      message,
+      wrapsSome: 'stored'
+    })
   }
   return answer(resultOf(context, operation, row))
 }
@@ -190,7 +194,7 @@ function isList(type: Type): boolean {
 
 function columnWhy(name: string): Why {
   const message = `the value does not match the type of the column \`${name}\``
-  return { code: 'typecheck.db.type', message, wrapsSome: true }
+  return { code: 'typecheck.db.type', message, wrapsSome: 'stored' }
 }
 
 /** Compares a record with the columns of a table: all of them, or for an update those that it names. */

@@ -13,15 +13,17 @@ const UNITS: Readonly<Record<string, RegExp>> = {
   d: /^(d|days?)$/i
 }
 
-const DURATION_HELP = 'a duration is a number with a unit (`ms`, `s`, `m`, `h` or `d`), such as "500ms" or "5m"'
+/** Explains durations to users. */
+export const DURATION_HELP = 'a duration is a number with a unit (`ms`, `s`, `m`, `h` or `d`), such as "500ms" or "5m"'
 
 /** Checks `value` if it is a string literal. `label` names the value in messages. */
 export function durationProblems(label: string, value: Expression): Diagnostic[] {
   if (value.kind !== 'String' || DURATION.test(value.value)) return []
-  return [wrong(`${label} is "${value.value}", which is not a duration`, value, suggestedDuration(value))]
+  return [wrongDuration(`${label} is "${value.value}", which is not a duration`, value, suggestedDuration(value))]
 }
 
-function wrong(message: string, at: Span, replacement: string | null = null): Diagnostic {
+/** Creates a finding about a value that is no duration. */
+export function wrongDuration(message: string, at: Span, replacement: string | null = null): Diagnostic {
   const fixes = replacement === null ? [] : [{ label: `write ${replacement}`, span: at, replacement }]
   return diagnostic('typecheck.duration', message, at, { suggestions: [DURATION_HELP], fixes })
 }

@@ -106,6 +106,13 @@ export class BodyInference implements Inference {
     return coerce(context, expression, this.infer(expression), target, why)
   }
 
+  /** Notes that a literal becomes the value of an Option. */
+  #noteSome(expression: Expression, expected: Type, { wrapsSome }: Why): void {
+    const target = resolved(expected)
+    if (wrapsSome !== 'member' || target.kind !== 'named' || target.def !== OPTION) return
+    this.context.convert(expression, { kind: 'some', inner: this.context.conversions[expression.id] ?? null })
+  }
+
   /** True if a literal stands where a decimal is expected: it becomes one with exactly its digits. */
   #isDecimal(expression: Expression, target: Type, why: Why): boolean {
     const { context } = this
@@ -115,6 +122,7 @@ export class BodyInference implements Inference {
     context.record(expression, literal.kind === 'Int' ? INT : FLOAT)
     if (literal !== expression) context.record(literal, literal.kind === 'Int' ? INT : FLOAT)
     context.convert(literal, { kind: 'decimal' })
+    this.#noteSome(expression, target, why)
     return true
   }
 
@@ -129,24 +137,22 @@ export class BodyInference implements Inference {
       case 'If': {
         this.#condition(expression.condition)
         const first = this.inferDiscarded(expression.then)
-        const second = expression.else === null ? UNIT : this.inferDiscarded(expression.else)
-        const isNever = first.kind === 'never' && second.kind === 'never'
-        return context.record(expression, isNever ? NEVER : UNIT)
+        if (expression.else === null) return context.record(expression, UNIT)
+        return context.record(expression, likely(first, this.inferDiscarded(expression.else)))
       }
       case 'Match': {
         const subject = this.#subject(expression)
-        let isNever = expression.arms.length > 0
+        let type: Type = expression.arms.length > 0 ? NEVER : UNIT
         for (const arm of expression.arms) {
-          const type = this.#inArm(arm, subject, body =>
+          const found = this.#inArm(arm, subject, body =>
             isStatement(body) ? this.statement(body) : this.inferDiscarded(body)
           )
-          isNever &&= type.kind === 'never'
+          type = likely(type, found)
         }
-        return context.record(expression, isNever ? NEVER : UNIT)
+        return context.record(expression, type)
       }
       case 'For':
-        this.#for(expression, body => this.inferDiscarded(body))
-        return context.record(expression, UNIT)
+        return context.record(expression, list(this.#for(expression, body => this.inferDiscarded(body))))
       case 'SideEffect':
         return context.record(expression, this.inferDiscarded(expression.body))
       default:
@@ -258,8 +264,17 @@ export class BodyInference implements Inference {
   #discardBlock({ statements }: Block): Type {
     return this.#within(() => {
       let isNever = false
-      for (const statement of statements) isNever = resolved(this.statement(statement)).kind === 'never' || isNever
-      return isNever ? NEVER : UNIT
+      let type: Type = UNIT
+      for (const [index, statement] of statements.entries()) {
+        const isLast = index === statements.length - 1
+        type =
+          isLast && statement.kind === 'ExpressionStatement'
+            ? this.inferDiscarded(statement.expression)
+            : this.statement(statement)
+        isNever ||= resolved(type).kind === 'never'
+      }
+      this.context.settle()
+      return isNever ? NEVER : type
     })
   }
 
@@ -476,23 +491,28 @@ export class BodyInference implements Inference {
 
   // Lists and loops
 
-  #inferList({ items }: List): Type {
+  #inferList(expression: List): Type {
     const { context } = this
+    const { items } = expression
     const values = items.map(at => ({ at, type: unwrapped(this.infer(at)) }))
-    if (values.length === 0) return list(newVar(NO_SPAN))
+    if (values.length === 0) return list(newVar(expression))
     const item = join(context, values, (at, type, first) => {
-      context.report('typecheck.element_mismatch', 'the elements of the list have different types', at ?? NO_SPAN, {
+      context.report('typecheck.element_mismatch', 'the elements of the list have different types', at ?? expression, {
         expectedType: show(first),
         foundType: show(type)
       })
       return ERROR
     })
-    return list(resolved(item).kind === 'never' ? newVar(NO_SPAN) : item)
+    return list(resolved(item).kind === 'never' ? newVar(expression) : item)
   }
 
   #checkList(expression: List, expected: Type, why: Why): Type {
     const { context } = this
     const target = unwrappedOption(expected, why)
+    if (target.kind === 'any') {
+      for (const item of expression.items) this.check(item, ANY, why)
+      return context.record(expression, list(ANY))
+    }
     if (target.kind !== 'named' || (target.def !== LIST && target.def !== SET)) {
       return coerce(context, expression, this.infer(expression), expected, why)
     }
@@ -506,12 +526,17 @@ export class BodyInference implements Inference {
     }
     const each: Why = { code: why.code, message: why.message, within }
     for (const value of expression.items) this.check(value, item, each)
+    this.#noteSome(expression, expected, why)
     return context.record(expression, target)
   }
 
   #checkTuple(expression: Tuple, expected: Type, why: Why): Type {
     const { context } = this
     const target = unwrappedOption(expected, why)
+    if (target.kind === 'any') {
+      for (const item of expression.items) this.check(item, ANY, why)
+      return context.record(expression, tuple(expression.items.map(() => ANY)))
+    }
     if (target.kind !== 'tuple' || target.items.length !== expression.items.length) {
       return coerce(context, expression, this.infer(expression), expected, why)
     }
@@ -520,6 +545,7 @@ export class BodyInference implements Inference {
       const within = { at: expression, expected: target, of, why, isReported: false }
       this.check(value, target.items[index] ?? ANY, { code: why.code, message: why.message, within })
     }
+    this.#noteSome(expression, expected, why)
     return context.record(expression, target)
   }
 
@@ -603,6 +629,7 @@ export class BodyInference implements Inference {
     const isOpen = returned.kind === 'var' || isAnnotated
     const found = this.#lambda(expression, target.params, isOpen ? null : { type: returned, why })
     context.record(expression, found)
+    this.#noteSome(expression, expected, why)
     const type = resolved(found)
     // The body was compared with the result that is expected, unless there is none yet.
     return isOpen || type.kind !== 'fn' ? coerce(context, expression, found, target, why) : target
@@ -635,7 +662,7 @@ export class BodyInference implements Inference {
 
   #default(value: Expression, type: Type, name: string): void {
     const message = `the default of \`${name}\` does not have the type of the parameter`
-    this.check(value, type, { code: 'typecheck.arg_mismatch', message, wrapsSome: true })
+    this.check(value, type, { code: 'typecheck.arg_mismatch', message })
   }
 
   /** Binds parameters, and compares their defaults with their types. */
@@ -828,7 +855,12 @@ export class BodyInference implements Inference {
   }
 }
 
-const NO_SPAN: Span = { start: 0, end: 0 }
+/** The type of branches that are not compared: that of all, or any. */
+function likely(first: Type, second: Type): Type {
+  const [a, b] = [resolved(first), resolved(second)]
+  if (a.kind === 'never' || a === b) return b
+  return b.kind === 'never' ? a : ANY
+}
 
 function isUnit(type: Type): boolean {
   return resolved(type) === UNIT

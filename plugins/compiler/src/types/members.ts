@@ -8,7 +8,9 @@ import { coerce, fieldTypeOf, unwrapped } from './conversions.ts'
 import { inferTable } from './database.ts'
 import { isDbMember } from './db/chain.ts'
 import { isNativeFunction } from './natives-contract.ts'
+import { callerType } from './request.ts'
 import { meaningOf, nativeValue, nearest } from './resolve.ts'
+import { CURATED_CRATES } from './rust-crates.ts'
 import { show } from './show.ts'
 import { ANY, ERROR, newVar, resolved, type Type } from './type.ts'
 import { unify } from './unify.ts'
@@ -18,6 +20,12 @@ export function inferMember(inference: Inference, node: Member): Type {
   if (isDbMember(node)) return inferTable(context, node)
   const path = namespacePath(context, node)
   if (path !== null) return namespaceMember(context, node, path)
+  const caller = callerType(context, node)
+  if (caller !== null) {
+    inference.infer(node.object)
+    return caller
+  }
+  checkCrate(context, node)
   const object = inference.infer(node.object)
   if (unwrapped(object).kind === 'var') {
     context.settle()
@@ -58,6 +66,25 @@ function rootOf(context: Context, name: string): string | null {
     if ((item.alias ?? item.path.at(-1)) === meaning.entry.name) return item.path.map(({ text }) => text).join('.')
   }
   return null
+}
+
+/** Reports an unknown name of a crate whose items are known. */
+export function checkCrate(context: Context, { object, property }: Member): void {
+  if (object.kind !== 'Identifier' || property.text === '') return
+  const meaning = meaningOf(context, object.name)
+  if (meaning?.kind !== 'module' || meaning.entry.declaration.kind !== 'Import') return
+  const { name, declaration } = meaning.entry
+  const imported = declaration.items.find(item => item.kind === 'RustImport' && (item.alias ?? item.crate) === name)
+  if (imported?.kind !== 'RustImport') return
+  const items = CURATED_CRATES.get(imported.crate.text)?.items ?? null
+  if (items === null || items.includes(property.text)) return
+  const near = nearest(context, property.text, () => items)
+  const message = `the crate \`${imported.crate.text}\` has no \`${property.text}\` that programs can use`
+  context.report('typecheck.rust_import.unknown_item', message, property, {
+    suggestions: [`it has ${items.map(item => `\`${item}\``).join(', ')}`],
+    related: [{ span: imported, message: 'imported here' }],
+    ...spellingFix(near, property)
+  })
 }
 
 function namespaceMember(context: Context, node: Member, path: string): Type {

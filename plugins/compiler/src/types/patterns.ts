@@ -59,7 +59,7 @@ function itemsOf(context: Context, pattern: Pattern, type: Type, count: number):
     unify(value, tuple(items))
     return items
   }
-  mismatch(context, pattern, 'a tuple', value)
+  mismatch(context, pattern, 'tuple', value)
   return []
 }
 
@@ -67,7 +67,7 @@ function mismatch(context: Context, pattern: Pattern, matched: string, value: Ty
   if (value.kind === 'error' || value.kind === 'never') return
   context.report(
     'typecheck.pattern_mismatch',
-    `the pattern matches ${matched}, but the value is a ${show(value)}`,
+    `the pattern matches ${withArticle(matched)}, but the value is ${withArticle(show(value))}`,
     pattern,
     {
       foundType: show(value)
@@ -147,7 +147,7 @@ function isOf(context: Context, pattern: Pattern, owner: NamedType, type: Type):
     return true
   }
   if (unify(value, owner)) return true
-  mismatch(context, pattern, `a ${owner.def.name}`, value)
+  mismatch(context, pattern, owner.def.name, value)
   for (const arg of owner.args) if (resolved(arg).kind === 'var') unify(arg, ERROR)
   return false
 }
@@ -162,7 +162,7 @@ function checkLiteral(context: Context, pattern: LiteralPattern, type: Type): vo
   }
   const isCharacter = literal === STR && pattern.value.kind === 'String' && [...pattern.value.value].length === 1
   const isMatched = conversionTo(literal, value, isCharacter ? (pattern.value as never) : null, false) !== false
-  if (!isMatched) mismatch(context, pattern, `a ${show(literal)}`, value)
+  if (!isMatched) mismatch(context, pattern, show(literal), value)
 }
 
 function literalType({ value }: LiteralPattern): Type {
@@ -178,6 +178,10 @@ function literalType({ value }: LiteralPattern): Type {
     default:
       return STR
   }
+}
+
+function withArticle(type: string): string {
+  return `${/^[aeiouAEIO]/.test(type) ? 'an' : 'a'} ${type}`
 }
 
 function values(count: number): string {

@@ -121,7 +121,7 @@ export function reportUndefined(context: Context, name: string, span: Span, isCa
   if (isTag(name, context.item)) return
   const near = context.comparisons++ < MAX_SUGGESTIONS ? nearName(name, knownNames(context)) : undefined
   context.report('typecheck.undefined', `\`${name}\` is not declared`, span, {
-    ...(isCall || context.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
+    ...((isCall && context.hasHost) || context.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
     ...(near === undefined
       ? {}
       : {

@@ -22,8 +22,8 @@ export type Conversion =
   | { readonly kind: 'record'; readonly def: TypeDef }
   /** A record literal becomes a Map. */
   | { readonly kind: 'map' }
-  /** A value becomes `Some(value)`. */
-  | { readonly kind: 'some' }
+  /** A value becomes `Some(value)`, after another conversion. */
+  | { readonly kind: 'some'; readonly inner: Conversion | null }
   /** A value of any type is checked when the program runs. */
   | { readonly kind: 'any'; readonly type: Type }
 
@@ -47,7 +47,13 @@ export type Use = { readonly node: Span } & (
   | { readonly kind: 'declaration'; readonly declaration: Declaration; readonly isCall: boolean }
   | { readonly kind: 'handler'; readonly declaration: Declaration; readonly handler: Handler }
   | { readonly kind: 'spawn'; readonly declaration: Declaration | null; readonly spawn: Spawn }
-  | { readonly kind: 'db'; readonly table: string; readonly access: 'read' | 'write' | 'raw'; readonly action: string }
+  | {
+      readonly kind: 'db'
+      readonly call: Call
+      readonly table: string
+      readonly access: 'read' | 'write' | 'raw'
+      readonly action: string
+    }
   /** A member of a namespace of which nothing but the path is known. */
   | { readonly kind: 'host'; readonly path: string }
 )

@@ -88,6 +88,6 @@ function whyOf({ tag }: Element, { name, span }: SignatureParam): Why {
     code: 'typecheck.prop',
     message: `the value does not match the type of \`${name}\` of \`${tag.text}\``,
     related: { span, message: 'declared here' },
-    wrapsSome: true
+    wrapsSome: 'stored'
   }
 }

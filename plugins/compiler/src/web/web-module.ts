@@ -1,11 +1,13 @@
 import { basename } from 'node:path'
-import { liveQueriesOf } from '@svc/contracts'
-import { knownTypes } from '../check/types/hir-type.ts'
+import { type GuardDeclaration, liveQueriesOf } from '@svc/contracts'
+import { ByteOffsets } from '../hir/byte-offsets.ts'
+import { lowerGuards } from '../hir/guards.ts'
 import type { HirModule, HirParam } from '../hir/hir.ts'
-import { lower } from '../hir/lower.ts'
+import { knownTypes, lower } from '../hir/lower.ts'
 import { lowerType } from '../hir/lower-types.ts'
 import type { SourceFile } from '../source-file.ts'
 import type { Component, Declaration, Field, Module, Param } from '../syntax/ast.ts'
+import { checkTypes } from '../types/check-module.ts'
 import { isComponent } from './typescript/program.ts'
 import { TypeScriptTypes } from './typescript-types.ts'
 
@@ -18,6 +20,7 @@ export interface WebModule {
   readonly types: TypeScriptTypes
   /** Members of structs that have a default. */
   readonly defaults: readonly { readonly type: string; readonly field: string }[]
+  readonly guards: readonly GuardDeclaration[]
   /** Names of the live queries. */
   readonly live: ReadonlySet<string>
   /** Name of the source file, without folder and extension. */
@@ -25,11 +28,13 @@ export interface WebModule {
 }
 
 export function webModule(module: Module, source: SourceFile): WebModule {
-  const hir = lower(module, source.text, knownTypes(module))
+  const hir = lower(module, source.text, knownTypes(checkTypes(module)))
   const name = basename(source.path).replace(/\.vox$/, '')
   const defaults = module.items.flatMap(defaultsOf)
   const live = new Set(liveQueriesOf(hir).keys())
-  return { source, module, hir, types: new TypeScriptTypes(hir), defaults, live, name }
+  const offsets = new ByteOffsets(source.text)
+  const guards = lowerGuards(module, span => offsets.span(span))
+  return { source, module, hir, types: new TypeScriptTypes(hir), defaults, guards, live, name }
 }
 
 function defaultsOf(item: Declaration): WebModule['defaults'] {

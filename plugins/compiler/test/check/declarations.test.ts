@@ -171,7 +171,9 @@ t.test('struct literals are checked against their type', t => {
 })
 
 t.test('assignments of another type and conditions that are not a bool are reported', t => {
-  t.same(findings('fn f() { let mut a = 1\n a = 2.5\n a += 1 }'), [])
+  t.same(findings('fn f() { let mut a = 1.5\n a = 2\n a += 1 }'), [])
+  t.same(findings('fn f() { let mut a = 1\n a = 2.5 }'), ['typecheck.assign_mismatch of 2.5'])
+  t.same(findings('fn f() { let mut a = 1\n a += 2.5 }'), ['typecheck.assign_mismatch of 2.5'])
   t.same(findings('fn f() { let mut a = []\n a = [1]\n let mut o = None\n o = Some(1) }'), [])
   t.same(findings('fn f() { let mut r = Ok(1)\n r = Error("x") }'), [])
   t.same(findings('fn f() { let mut a: str = ""\n a = true }'), ['typecheck.assign_mismatch of true'])

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { check } from '#check'
 import { parse } from '#syntax'
-import { NATIVES } from '#types'
+import { isNativeFunction, NATIVES } from '#types'
 
 const PRELUDE = `@table type Task { title: str done: bool due: Option[str] }
 type Shape = | Circle(r: float) | Empty
@@ -175,11 +175,13 @@ t.test('functions of other plugins return Results, with a fix if a value is expe
     'fn g(skills: str) { }\nfn f() { g(OpenClaw.list_skills().unwrap()) }'
   ])
   t.same(fixed('fn f(p: str) to bool { Browser.close(p) }'), ['typecheck.return_mismatch', 'Result[Unit]'])
-  for (const { path, source } of ['Browser', 'HTTP', 'OpenClaw', 'Speech'].flatMap(name => [
+  for (const native of ['Browser', 'HTTP', 'OpenClaw', 'Speech'].flatMap(name => [
     ...(NATIVES.namespace(name)?.values() ?? [])
   ])) {
-    const [, wanted] = / to (\S+)/.exec(source) ?? []
-    t.same(fixed(`fn f() to bool { ${path}() }`), ['typecheck.return_mismatch', wanted], path)
+    const [, wanted] = / to (\S+)/.exec(native.source) ?? []
+    const args = isNativeFunction(native) ? native.params.flatMap(each => (each.isOptional ? [] : ['x'])) : []
+    const call = `fn f(x: any) to bool { ${native.path}(${args.join(', ')}) }`
+    t.same(fixed(call), ['typecheck.return_mismatch', wanted], native.path)
   }
   for (const right of [
     'fn f() to Result[str] { Browser.open("http://a/", true) }',

@@ -4,8 +4,8 @@ import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
 import { entryValue } from '../../syntax/entries.ts'
 import { isStatement } from '../../syntax/is-statement.ts'
 import { isDbMember } from '../../types/db/chain.ts'
+import { boundNames, type ModuleNames } from '../../types/module-names.ts'
 import { memberPath } from '../member-path.ts'
-import { boundNames, type ModuleNames } from '../names/module-names.ts'
 import { type Flows, NOWHERE, type Origins, SECRET, union } from './flow.ts'
 
 /** Calls that return values a model must not see. */

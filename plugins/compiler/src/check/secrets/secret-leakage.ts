@@ -4,7 +4,7 @@ import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Block } from '../../syntax/ast-statements.ts'
 import { NO_ID } from '../../syntax/node.ts'
 import { walk } from '../../syntax/walk.ts'
-import type { ModuleNames } from '../names/module-names.ts'
+import type { ModuleNames } from '../../types/module-names.ts'
 import { BodyFlow, type FlowContext, type OnLeak } from './body-flow.ts'
 import { type Flow, NOWHERE, SECRET } from './flow.ts'
 

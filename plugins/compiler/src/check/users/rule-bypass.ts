@@ -1,9 +1,8 @@
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { Declaration, Module } from '../../syntax/ast.ts'
-import type { Call, Identifier } from '../../syntax/ast-expressions.ts'
+import type { Declaration } from '../../syntax/ast.ts'
+import type { Call } from '../../syntax/ast-expressions.ts'
 import { bare } from '../../syntax/entries.ts'
-import { isDbMember } from '../../types/db/chain.ts'
-import type { BodyPosition, BodyRule, Meaning } from '../names/body-rule.ts'
+import type { TypedModule, Use } from '../../types/typed-module.ts'
 
 interface RawSql {
   readonly call: Call
@@ -15,64 +14,51 @@ interface RawSql {
 const ENDPOINTS: ReadonlySet<string> = new Set(['query', 'mutation', 'server', 'mcp.tool', 'mcp.resource'])
 
 /** Reports raw SQL that reaches a table with row rules, in functions that an endpoint calls: it would ignore the rules. */
-export class RuleBypassRule implements BodyRule {
-  readonly #ruled: readonly string[]
-  readonly #raw = new Map<Declaration, RawSql[]>()
-  /** Functions that each declaration mentions; a function that is passed as a value may be called. */
-  readonly #callees = new Map<Declaration, Set<Declaration>>()
+export function checkRuleBypass(types: TypedModule): Diagnostic[] {
+  const { items } = types.module
+  const ruled = items.flatMap(item => {
+    return item.kind === 'Table' && item.decorators.some(({ name }) => name.text === 'rule') ? [item.name.text] : []
+  })
+  if (ruled.length === 0) return []
+  const reported = new Set<Call>()
+  return items.filter(isEndpoint).flatMap(endpoint =>
+    reachedFrom(endpoint, types).flatMap(declaration =>
+      rawSqlIn(types.usesOf(declaration), ruled).flatMap(({ call, tables }) => {
+        if (reported.has(call)) return []
+        reported.add(call)
+        const names = tables.map(table => `\`${table}\``).join(', ')
+        const at = endpoint.kind === 'HttpRoute' ? endpoint.path : 'name' in endpoint ? endpoint.name : null
+        return diagnostic('auth.rule_bypass', `raw SQL ignores the row rules of ${names}`, call, {
+          suggestions: ['write `filter`, `where`, `all` or `get`, which apply the rules'],
+          ...(at === null || !('start' in at) ? {} : { related: [{ span: at, message: 'callers reach it from here' }] })
+        })
+      })
+    )
+  )
+}
 
-  constructor({ items }: Module) {
-    this.#ruled = items.flatMap(item => {
-      return item.kind === 'Table' && item.decorators.some(({ name }) => name.text === 'rule') ? [item.name.text] : []
-    })
-  }
-
-  call(call: Call, _piped: 0 | 1, { item }: BodyPosition): void {
-    const { callee, args } = call
-    if (this.#ruled.length === 0 || callee.kind !== 'Member' || callee.property.text !== 'query') return
-    if (!isDbMember(callee) && !isDbMember(callee.object)) return
-    const [first] = args
+/** Returns the raw SQL of a declaration that may reach tables with rules. */
+function rawSqlIn(uses: readonly Use[], ruled: readonly string[]): RawSql[] {
+  return uses.flatMap(use => {
+    if (use.kind !== 'db' || use.access !== 'raw') return []
+    const [first] = use.call.args
     const sql = first === undefined ? undefined : bare(first.value)
     // SQL that is computed may reach every table.
-    const tables = sql?.kind === 'String' ? this.#ruled.filter(table => mentions(sql.value, table)) : this.#ruled
-    if (tables.length === 0) return
-    this.#raw.set(item, [...(this.#raw.get(item) ?? []), { call, tables }])
-  }
+    const tables = sql?.kind === 'String' ? ruled.filter(table => mentions(sql.value, table)) : ruled
+    return tables.length === 0 ? [] : [{ call: use.call, tables }]
+  })
+}
 
-  identifier(_node: Identifier, meaning: Meaning, { item }: BodyPosition): void {
-    if (this.#ruled.length === 0 || meaning?.kind !== 'module' || meaning.entry.kind !== 'function') return
-    const { declaration } = meaning.entry
-    this.#callees.set(item, (this.#callees.get(item) ?? new Set()).add(declaration))
+/** Returns the declarations that one reaches. A function that is passed as a value may be called. */
+function reachedFrom(endpoint: Declaration, types: TypedModule): Declaration[] {
+  const seen = new Set([endpoint])
+  // The set grows during the walk.
+  for (const each of seen) {
+    for (const use of types.usesOf(each)) {
+      if (use.kind === 'declaration' || use.kind === 'handler') seen.add(use.declaration)
+    }
   }
-
-  /** Returns the diagnostics. Call it after the walk. */
-  result(items: readonly Declaration[]): Diagnostic[] {
-    if (this.#raw.size === 0) return []
-    const reported = new Set<Call>()
-    return items.filter(isEndpoint).flatMap(endpoint =>
-      [...this.#reachedFrom(endpoint)].flatMap(declaration =>
-        (this.#raw.get(declaration) ?? []).flatMap(({ call, tables }) => {
-          if (reported.has(call)) return []
-          reported.add(call)
-          const names = tables.map(table => `\`${table}\``).join(', ')
-          const at = endpoint.kind === 'HttpRoute' ? endpoint.path : 'name' in endpoint ? endpoint.name : null
-          return diagnostic('auth.rule_bypass', `raw SQL ignores the row rules of ${names}`, call, {
-            suggestions: ['write `filter`, `where`, `all` or `get`, which apply the rules'],
-            ...(at === null || !('start' in at)
-              ? {}
-              : { related: [{ span: at, message: 'callers reach it from here' }] })
-          })
-        })
-      )
-    )
-  }
-
-  #reachedFrom(endpoint: Declaration): Set<Declaration> {
-    const seen = new Set([endpoint])
-    // The set grows during the walk.
-    for (const each of seen) for (const callee of this.#callees.get(each) ?? []) seen.add(callee)
-    return seen
-  }
+  return [...seen]
 }
 
 function isEndpoint(item: Declaration): boolean {

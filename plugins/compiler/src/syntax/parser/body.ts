@@ -299,6 +299,8 @@ function hasKey(p: Parser): boolean {
   for (let at = p.position + 1; ; at += 2) {
     const [kind, next] = [tokens.kind(at), tokens.kind(at + 1)]
     if (next === Kind.Colon) return kind === Kind.String || isNameKind(kind)
+    // `{ a, b }` is a record of two variables, and `{ a }` a block.
+    if (next === Kind.RightBrace) return at > p.position + 1 && kind === Kind.Identifier
     if (next !== Kind.Comma || !isNameKind(kind)) return false
   }
 }

@@ -1,6 +1,6 @@
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { Block, Expression } from '../../syntax/ast-expressions.ts'
-import type { Loop, Statement } from '../../syntax/ast-statements.ts'
+import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { Block, Loop, Statement } from '../../syntax/ast-statements.ts'
 import { type AnyNode, childrenOf } from '../../syntax/walk.ts'
 import { resolved } from '../type.ts'
 import type { TypedModule } from '../typed-module.ts'

@@ -1,6 +1,7 @@
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Declaration } from '../../syntax/ast.ts'
-import type { Binary, Block, Call, Expression, For, If, Match, Paren } from '../../syntax/ast-expressions.ts'
+import type { Binary, Call, Expression, For, If, Match, Paren } from '../../syntax/ast-expressions.ts'
+import type { Block } from '../../syntax/ast-statements.ts'
 import { isStatement } from '../../syntax/is-statement.ts'
 import type { AnyNode } from '../../syntax/walk.ts'
 import { RESULT } from '../builtin-types.ts'

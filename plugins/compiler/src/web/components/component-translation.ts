@@ -1,4 +1,4 @@
-import type { ValueType } from '../../check/types/type.ts'
+import type { ValueType } from '../value-types/type.ts'
 import { type Doc, hardline, join } from '../../doc/doc.ts'
 import type { Component, ComponentMember, Derived, Effect, Lifecycle, Param, State } from '../../syntax/ast.ts'
 import type { Call, Expression, Identifier } from '../../syntax/ast-expressions.ts'

@@ -1,4 +1,4 @@
-import { boundNames } from '../../check/names/module-names.ts'
+import { boundNames } from '../../types/module-names.ts'
 import { type Doc, hardline, join, layout } from '../../doc/doc.ts'
 import type { Const, FunctionDeclaration } from '../../syntax/ast.ts'
 import type { EmittedFile } from '../emitted-file.ts'

@@ -1,4 +1,4 @@
-import { boundNames } from '../../check/names/module-names.ts'
+import { boundNames } from '../../types/module-names.ts'
 import type { ComponentMember } from '../../syntax/ast.ts'
 import type { Identifier, StringLiteral } from '../../syntax/ast-expressions.ts'
 import { walk } from '../../syntax/walk.ts'

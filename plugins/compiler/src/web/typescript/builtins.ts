@@ -1,4 +1,4 @@
-import type { ValueType } from '../../check/types/type.ts'
+import type { ValueType } from '../value-types/type.ts'
 import { call, code, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain } from './value-types.ts'
 

@@ -1,12 +1,12 @@
-import { BUILTINS } from '../../check/names/builtins.ts'
-import type { Signature } from '../../check/names/module-names.ts'
-import { ANY, type ValueType } from '../../check/types/type.ts'
 import type { Doc } from '../../doc/doc.ts'
 import type { Argument, Call, Expression, Identifier, Member } from '../../syntax/ast-expressions.ts'
 import { bare } from '../../syntax/entries.ts'
 import { walk } from '../../syntax/walk.ts'
 import { readDbChain } from '../../types/db/chain.ts'
+import type { Signature } from '../../types/module-names.ts'
+import { NATIVES } from '../../types/natives.ts'
 import { propertyKey, valueName } from '../typescript-names.ts'
+import { ANY, type ValueType } from '../value-types/type.ts'
 import { camelCase } from './attribute-names.ts'
 import { translateBuiltin, translateStandard } from './builtins.ts'
 import { argumentList, arrow, call, code, enclosed, Level, operand, stable, type TypeScriptCode } from './code.ts'
@@ -135,8 +135,10 @@ export abstract class CallTranslator extends MatchTranslator {
       )
       return item?.kind === 'PathImport' ? item.path.map(({ text }) => text) : [node.name]
     }
-    if (entry !== undefined) return null
-    return node.name === 'db' || BUILTINS.has(node.name) ? [node.name] : null
+    if (entry !== undefined || node.name === 'None' || node.name === 'Unit') return null
+    return node.name === 'db' || NATIVES.global(node.name) !== undefined || NATIVES.isRoot(node.name)
+      ? [node.name]
+      : null
   }
 
   #mobile(node: Call, name: string): TypeScriptCode {

@@ -1,4 +1,4 @@
-import type { ValueType } from '../../check/types/type.ts'
+import type { ValueType } from '../value-types/type.ts'
 
 /** Returns a placeholder for a value that is not loaded yet, as TypeScript; null for types without one. */
 export function emptyValue(type: ValueType): string | null {

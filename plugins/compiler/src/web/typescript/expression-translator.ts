@@ -34,6 +34,8 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
   }
 
   expression(expression: Expression): TypeScriptCode {
+    const fixed = this.fixed.get(expression)
+    if (fixed !== undefined) return fixed
     switch (expression.kind) {
       case 'Paren':
         return this.expression(expression.inner)

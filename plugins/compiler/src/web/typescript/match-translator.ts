@@ -1,4 +1,3 @@
-import type { ValueType } from '../../check/types/type.ts'
 import { type Doc, hardline, indent, join } from '../../doc/doc.ts'
 import type { Expression, Match, MatchArm, StringLiteral } from '../../syntax/ast-expressions.ts'
 import type { ConstructorPattern, Pattern } from '../../syntax/ast-statements.ts'
@@ -6,6 +5,7 @@ import { bare } from '../../syntax/entries.ts'
 import { isStatement } from '../../syntax/is-statement.ts'
 import { type AnyNode, walk } from '../../syntax/walk.ts'
 import { literal } from '../typescript-names.ts'
+import type { ValueType } from '../value-types/type.ts'
 import { block, Level, operand } from './code.ts'
 import type { Sink } from './function-translator.ts'
 import { breaks } from './needs-statements.ts'
@@ -69,13 +69,13 @@ export abstract class MatchTranslator extends StatementTranslator {
       const first = tests[0] as PatternTest
       const isLast = index === arms.length - 1
       const test = this.#test(arm, tests)
-      const statements = this.#arm(arm, first, sink)
-      const body = block(statements)
       const isElse = test === null || (isLast && isCovered && arm.guard === null)
       if (index === 0 && isElse) {
-        this.out.push(...this.#arm(arm, first, sink))
+        this.out.push(...this.withinBlock(() => this.#armBody(arm, first, sink)))
         return
       }
+      const statements = this.#arm(arm, first, sink)
+      const body = block(statements)
       if (isElse && statements.length === 0) {
         isOpen = false
         break
@@ -114,19 +114,18 @@ export abstract class MatchTranslator extends StatementTranslator {
     return [joined.length === 1 ? pattern : `(${pattern})`, ' && ', condition]
   }
 
-  #arm({ body, guard }: MatchArm, { bindings }: PatternTest, sink: Sink): Doc[] {
-    return this.within(() => {
-      for (const { name, value, type } of bindings) {
-        if (!mentions(body, name)) {
-          if (guard === null || !mentions(guard, name)) continue
-          continue
-        }
-        const local = this.scope.declare(name, { type })
-        this.out.push(`const ${local.name} = ${value}`)
-      }
-      if (isStatement(body)) this.statement(body, sink)
-      else this.into(body, sink)
-    })
+  #arm(arm: MatchArm, test: PatternTest, sink: Sink): Doc[] {
+    return this.within(() => this.#armBody(arm, test, sink))
+  }
+
+  #armBody({ body }: MatchArm, { bindings }: PatternTest, sink: Sink): void {
+    for (const { name, value, type } of bindings) {
+      if (!mentions(body, name)) continue
+      const local = this.scope.declare(name, { type })
+      this.out.push(`const ${local.name} = ${value}`)
+    }
+    if (isStatement(body)) this.statement(body, sink)
+    else this.into(body, sink)
   }
 }
 

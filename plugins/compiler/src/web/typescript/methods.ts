@@ -1,5 +1,5 @@
-import type { ValueType } from '../../check/types/type.ts'
 import type { Doc } from '../../doc/doc.ts'
+import type { ValueType } from '../value-types/type.ts'
 import { argumentList, call, code, enclosed, Level, method, operand, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain, isScalar, itemOf } from './value-types.ts'
 
@@ -71,7 +71,7 @@ const LIST: Readonly<Record<string, Translation>> = {
   len: property('length'),
   is_empty: object => code([operand(object, Level.postfix), '.length === 0'], Level.equality),
   push: (object, args) => code(enclosed('[', [['...', object.doc], ...args.map(each => each.doc)], ']')),
-  pop: own('slice(0, -1)'),
+  pop: object => method(object, 'slice', '0', '-1'),
   get: (object, args) => orElse(method(object, 'at', first(args).doc).doc, 'null'),
   first: object => orElse([operand(object, Level.postfix), '[0]'], 'null'),
   last: object => orElse([operand(object, Level.postfix), '.at(-1)'], 'null'),

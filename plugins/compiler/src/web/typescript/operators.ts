@@ -1,6 +1,6 @@
-import type { ValueType } from '../../check/types/type.ts'
 import { type Doc, group, indent, line } from '../../doc/doc.ts'
 import type { BinaryOperator } from '../../syntax/ast-expressions.ts'
+import type { ValueType } from '../value-types/type.ts'
 import { call, code, Level, operand, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain, isScalar } from './value-types.ts'
 

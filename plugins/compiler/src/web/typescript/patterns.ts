@@ -1,6 +1,6 @@
-import { ANY, type ValueType } from '../../check/types/type.ts'
 import type { Pattern } from '../../syntax/ast-statements.ts'
 import { literal, propertyKey } from '../typescript-names.ts'
+import { ANY, type ValueType } from '../value-types/type.ts'
 import type { TranslatedProgram } from './program.ts'
 import { isPlain } from './value-types.ts'
 

@@ -1,4 +1,4 @@
-import type { ValueType } from '../../check/types/type.ts'
+import type { ValueType } from '../value-types/type.ts'
 import { RESERVED_NAMES } from './reserved-names.ts'
 
 /** A program variable in TypeScript. */

@@ -1,11 +1,12 @@
-import { ANY, type ValueType } from '../../check/types/type.ts'
 import type { Doc } from '../../doc/doc.ts'
-import type { Expression, For, Identifier, If } from '../../syntax/ast-expressions.ts'
+import type { Call, Expression, For, Identifier, If } from '../../syntax/ast-expressions.ts'
 import type { Assign, Block, Let, Pattern, Statement, While } from '../../syntax/ast-statements.ts'
 import { bare } from '../../syntax/entries.ts'
 import { NO_ID } from '../../syntax/node.ts'
+import type { AnyNode } from '../../syntax/walk.ts'
 import { propertyKey } from '../typescript-names.ts'
-import { arrow, block, code, expressionStatement, Level, operand, type TypeScriptCode } from './code.ts'
+import { ANY, type ValueType } from '../value-types/type.ts'
+import { arrow, block, code, expressionStatement, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { ExpressionTranslator } from './expression-translator.ts'
 import { iterated, type Sink } from './function-translator.ts'
 import { contains, needsStatements } from './needs-statements.ts'
@@ -185,8 +186,26 @@ export abstract class StatementTranslator extends ExpressionTranslator {
         ? value
         : { kind: 'Binary', id: NO_ID, operator: operator.charAt(0) as '+', left: target, right: value, start, end }
     const name = this.#updated(target, changed)
-    if (name === null) this.store(target, this.expression(changed))
+    if (name === null) this.#replace(target, value, changed)
     else this.#update(name, changed)
+  }
+
+  /** Assigns a changed value. The indexes of the target are evaluated once, from left to right, and then the value. */
+  #replace(target: Expression, value: Expression, changed: Expression): void {
+    const changes = contains(value, each => this.#mayChangeVariables(each))
+    const indexes = indexesOf(target).filter(index => (changes ? !isLiteral(index) : contains(index, mayHaveEffects)))
+    for (const index of indexes) this.fixed.set(index, stable(this.named(this.expression(index), 'at')))
+    const made = this.expression(changed)
+    const isPart = bare(target).kind !== 'Identifier'
+    this.store(target, changes && isPart ? stable(this.named(made, 'changed')) : made)
+    for (const index of indexes) this.fixed.delete(index)
+  }
+
+  /** True for assignments, and for calls of variables, which may be functions with assignments. */
+  #mayChangeVariables(node: AnyNode): boolean {
+    if (node.kind === 'Assign') return true
+    const { callee } = node as Partial<Call>
+    return node.kind === 'Call' && callee?.kind === 'Identifier' && this.scope.lookup(callee.name) !== undefined
   }
 
   /**
@@ -285,4 +304,22 @@ export abstract class StatementTranslator extends ExpressionTranslator {
     })
     this.out.push(['for (', head, ') ', block(statements)])
   }
+}
+
+/** Returns the indexes in the target of an assignment, from left to right. */
+function indexesOf(target: Expression): Expression[] {
+  const inner = bare(target)
+  if (inner.kind === 'IndexAccess') return [...indexesOf(inner.object), inner.index]
+  return inner.kind === 'Member' || inner.kind === 'TupleIndex' ? indexesOf(inner.object) : []
+}
+
+function isLiteral(expression: Expression): boolean {
+  const inner = bare(expression)
+  return LITERALS.has(inner.kind) || (inner.kind === 'Unary' && LITERALS.has(bare(inner.operand).kind))
+}
+
+const LITERALS: ReadonlySet<string> = new Set(['Int', 'String'])
+
+function mayHaveEffects({ kind }: AnyNode): boolean {
+  return kind === 'Call' || kind === 'Assign' || kind === 'SideEffect'
 }

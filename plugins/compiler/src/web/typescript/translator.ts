@@ -59,6 +59,8 @@ export abstract class Translator {
     onFailure: 'throw',
     newest: new Map()
   }
+  /** Expressions whose value is already in a variable. */
+  protected readonly fixed = new Map<Expression, TypeScriptCode>()
   /** Statements before the current expression. */
   protected out: Doc[] = []
   /** null if server calls are not possible here. */
@@ -155,12 +157,21 @@ export abstract class Translator {
     return isAsync ? code(['await ', made.doc], Level.prefix) : made
   }
 
-  /** Collects the statements that `write` produces in this function. */
+  /** Collects the statements that `write` produces in this function, for a block in braces. */
   protected within(write: () => void): Doc[] {
+    return this.#collected(this.scope.inner(), write)
+  }
+
+  /** Like {@link within}, but for statements without braces, whose names must differ from those of the block. */
+  protected withinBlock(write: () => void): Doc[] {
+    return this.#collected(this.scope.overlay(), write)
+  }
+
+  #collected(inner: Scope, write: () => void): Doc[] {
     const outer = this.out
     const { scope } = this
     this.out = []
-    this.scope = scope.inner()
+    this.scope = inner
     write()
     const statements = this.out
     this.out = outer

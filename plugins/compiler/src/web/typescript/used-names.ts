@@ -1,8 +1,8 @@
-import { boundNames } from '../../check/names/module-names.ts'
 import type { Declaration, Param } from '../../syntax/ast.ts'
 import type { Call, For, Identifier } from '../../syntax/ast-expressions.ts'
 import type { Let, Pattern } from '../../syntax/ast-statements.ts'
 import { type AnyNode, walk } from '../../syntax/walk.ts'
+import { boundNames } from '../../types/module-names.ts'
 import type { TranslatedProgram } from './program.ts'
 
 /**

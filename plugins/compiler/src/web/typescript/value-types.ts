@@ -1,5 +1,5 @@
-import type { TypeReader } from '../../check/types/read-type.ts'
-import { ANY, type ValueType } from '../../check/types/type.ts'
+import type { TypeReader } from '../value-types/read-type.ts'
+import { ANY, type ValueType } from '../value-types/type.ts'
 
 /** Returns the element type of a list, a map or a string. */
 export function itemOf(type: ValueType): ValueType {
