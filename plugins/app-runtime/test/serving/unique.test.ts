@@ -25,7 +25,7 @@ fn add_asked(email: str, nick: str) to Result[int] {
 }
 
 @mutation
-fn rename(id: int, email: str) to Unit { db.User.update(id, { email }) }
+fn rename(id: int, email: str) to Unit { db.User.update(id, { email: email }) }
 
 @query
 fn emails() to List[str] { for user in db.User.all() { user.email } }

@@ -1,0 +1,133 @@
+import t, { type Test } from 'tap'
+import { SET } from '../auth/guarded-app.ts'
+import { ownToken } from '../auth/tokens.ts'
+import { NOTES, serveNotes, signUp } from '../auth/users-app.ts'
+import { listen } from './event-client.ts'
+import { connect, type SocketClient } from './socket-client.ts'
+
+t.setTimeout(300_000)
+
+const SOURCE = `${NOTES}
+@table type News { title: str }
+@table type Wage { amount: int }
+@query @auth fn own() to List[str] { db.Note.all().live("notes").map(fn(note) { note.body }) }
+@query @public fn news() to List[str] { db.News.all().live("news").map(fn(item) { item.title }) }
+@query @role("admin") fn wages() to List[int] { db.Wage.all().live("wages").map(fn(wage) { wage.amount }) }
+@query @auth fn paid() to int { db.Wage.all().live("wages").count() }
+@query @public fn seen() to str { request.header("x-name").unwrap_or("-") + " " + str(db.News.all().live("news").count()) }
+@query @public @rate_limit(by: ip, per: "1h", max: 2) fn few() to int { db.News.all().live("news").count() }
+@mutation @public fn report(title: str) { db.News.insert({ title: title }) }
+@mutation @public fn pay(amount: int) { db.Wage.insert({ amount: amount }) }
+`
+
+async function openApp(t: Test) {
+  const app = await serveNotes(t, SOURCE, SET)
+  const socket = async (headers: Record<string, string> = {}): Promise<SocketClient> => {
+    const client = await connect(`${app.url}/api/live`, { headers })
+    t.teardown(() => client.close())
+    return client
+  }
+  /** Opens the websocket of a page of the application. */
+  const page = (cookie: string | null): Promise<SocketClient> => socket({ cookie: cookie ?? '', origin: app.url })
+  return { app, socket, page }
+}
+
+async function watch(client: SocketClient, query: string, id = 1): Promise<unknown> {
+  client.send({ watch: id, query })
+  const { value, code } = await client.next()
+  return value ?? code
+}
+
+t.test('each user gets the own rows, over one query, and the changes of others send nothing', async t => {
+  const { app, page } = await openApp(t)
+  const [ann, ben] = [await signUp(app, 'ann'), await signUp(app, 'ben')]
+  const [ofAnn, ofBen] = [await page(ann.cookie), await page(ben.cookie)]
+  t.same(await watch(ofAnn, 'own'), ['welcome ann'])
+  t.same(await watch(ofBen, 'own'), ['welcome ben'])
+  await ann.post('/api/mutation/add_note', { body: 'secret' })
+  t.same((await ofAnn.next()).value, ['welcome ann', 'secret'])
+  await ben.post('/api/mutation/add_note', { body: 'mine' })
+  t.same((await ofBen.next()).value, ['welcome ben', 'mine'])
+})
+
+t.test('a query is refused without a proof, with a wrong one, and from a page of another origin', async t => {
+  const { app, socket, page } = await openApp(t)
+  const ann = await signUp(app, 'ann')
+  const cookie = ann.cookie ?? ''
+  t.equal(await watch(await page(null), 'own'), 'RUN_UNAUTHORIZED')
+  t.equal(await watch(await page('vox=vxs_wrong'), 'own'), 'RUN_UNAUTHORIZED')
+  t.equal(await watch(await socket({ cookie }), 'own'), 'RUN_UNAUTHORIZED', 'a cookie without an origin')
+  t.equal(await watch(await page(ann.cookie), 'wages'), 'RUN_FORBIDDEN')
+  await t.rejects(socket({ cookie, origin: 'http://localhost:9' }), /403/)
+  const events = await fetch(`${app.url}/api/live/query/own`)
+  t.equal(events.status, 401)
+  t.ok(events.headers.get('www-authenticate'))
+  const allowed = await listen(`${app.url}/api/live/query/own`, { cookie })
+  t.equal(((await allowed.events.next()).value as { data: string }).data, '["welcome ann"]')
+  allowed.close()
+})
+
+t.test('a token in the first message counts for what follows it', async t => {
+  const { socket } = await openApp(t)
+  const client = await socket()
+  t.equal(await watch(client, 'paid'), 'RUN_UNAUTHORIZED')
+  client.send({ auth: await ownToken() })
+  t.equal(await watch(client, 'paid'), 0)
+  t.equal(await watch(client, 'wages', 2), 'RUN_FORBIDDEN')
+  client.send({ auth: await ownToken({ roles: ['admin'] }) })
+  t.same(await watch(client, 'wages', 2), [])
+  client.send({ auth: 'nonsense' })
+  t.equal(await watch(client, 'wages', 3), 'RUN_UNAUTHORIZED')
+})
+
+t.test('the end of a session ends its streams before the next value', async t => {
+  const { app, page } = await openApp(t)
+  const [ann, ben] = [await signUp(app, 'ann'), await signUp(app, 'ben')]
+  const [ofAnn, ofBen] = [await page(ann.cookie), await page(ben.cookie)]
+  for (const each of [ofAnn, ofBen]) t.equal(await watch(each, 'paid'), 0)
+  const cookie = ann.cookie ?? ''
+  const events = await listen(`${app.url}/api/live/query/paid`, { cookie })
+  await events.events.next()
+  await ann.post('/api/auth/sign_out')
+  await ben.post('/api/mutation/pay', { amount: 5 })
+  t.equal((await ofBen.next()).value, 1)
+  t.match(await ofAnn.next(), { watch: 1, ended: true, status: 401, code: 'RUN_UNAUTHORIZED' })
+  const last = (await events.events.next()).value as { event: string; data: string }
+  t.equal(last.event, 'error')
+  t.match(JSON.parse(last.data), { code: 'RUN_UNAUTHORIZED' })
+})
+
+t.test('a topic has the guards of all queries that name it', async t => {
+  const { app, socket, page } = await openApp(t)
+  const ann = await signUp(app, 'ann')
+  const subscribe = async (client: SocketClient, topic: string): Promise<unknown> => {
+    client.send({ subscribe: topic })
+    const { subscribed, code } = await client.next()
+    return subscribed ?? code
+  }
+  const open = await socket()
+  t.equal(await subscribe(open, 'News'), 'News')
+  for (const topic of ['wages', 'Wage']) {
+    t.equal(await subscribe(open, topic), 'RUN_UNAUTHORIZED', topic)
+    t.equal(await subscribe(await page(ann.cookie), topic), 'RUN_FORBIDDEN', topic)
+    t.equal((await fetch(`${app.url}/api/live/${topic}`)).status, 401)
+  }
+  const admin = await socket()
+  admin.send({ auth: await ownToken({ roles: ['admin'] }) })
+  t.equal(await subscribe(admin, 'wages'), 'wages')
+  await ann.post('/api/mutation/pay', { amount: 1 })
+  t.match(await admin.next(), { topic: 'wages', op: 'insert' })
+  for (const topic of ['notes', 'Note']) {
+    t.equal(await subscribe(admin, topic), 'RUN_LIVE_UNKNOWN', 'a table with row rules announces nothing')
+  }
+})
+
+t.test('a query that reads the request runs for each connection, and limits count', async t => {
+  const { socket } = await openApp(t)
+  const [a, b] = [await socket({ 'x-name': 'a' }), await socket({ 'x-name': 'b' })]
+  t.equal(await watch(a, 'seen'), 'a 0')
+  t.equal(await watch(b, 'seen'), 'b 0')
+  t.equal(await watch(a, 'few', 2), 0)
+  t.equal(await watch(b, 'few', 2), 0)
+  t.equal(await watch(b, 'few', 3), 'RUN_RATE_LIMITED')
+})
