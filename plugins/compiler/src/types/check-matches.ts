@@ -40,30 +40,27 @@ export const checkMatches: TypedPass = (module, report) => {
   }
 }
 
-/** Reports names that not every pattern of an arm binds, or that have another type in one of them. */
+/** Reports the first name that not every pattern of an arm binds, or that has another type in one of them. */
 function checkAlternatives(
   { patterns }: MatchArm,
   { typeOfPattern }: TypedModule,
   report: Parameters<TypedPass>[1]
 ): void {
   const all = patterns.map(pattern => new Map(bindings(pattern).map(binding => [binding.name.text, binding])))
-  const told = new Set<string>()
   for (const names of all) {
     for (const [name, binding] of names) {
-      if (told.has(name)) continue
       for (const others of all) {
         const other = others.get(name)
         if (other === binding) continue
         const [type, otherType] = [typeOfPattern(binding), other === undefined ? null : typeOfPattern(other)]
         if (type.kind === 'error' || otherType?.kind === 'error') continue
         if (otherType !== null && show(type) === show(otherType)) continue
-        told.add(name)
         const message =
           otherType === null
             ? `\`${name}\` is not bound by every alternative of this arm`
             : `\`${name}\` has the type ${show(type)} in one alternative of this arm, and ${show(otherType)} in another`
         report(diagnostic('typecheck.pattern_mismatch', message, binding, { suggestions: ['write an arm for each'] }))
-        break
+        return
       }
     }
   }

@@ -1,6 +1,8 @@
 /** Right programs that a checker could take for wrong, by topic. Each follows the prelude and has no finding. */
 export const RIGHT: Readonly<Record<string, readonly string[]>> = {
   'results and paths': [
+    'fn f(xs: List[int], b: bool) { if b { for x in xs { print(x) } } else { print(1) } }',
+    'fn f(o: Option[int]) { match o { Some(n) => for x in range(n) { print(x) }, None => print(0) } }',
     'fn f() { let x = 1\n print(x) }',
     'fn f() to Unit { 1 }',
     'fn f() to Unit { return }',
@@ -60,6 +62,10 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'lists and maps': [
+    'fn f(xs: List[int]) to int { xs.fold(0, fn(acc, x) acc + x) }',
+    'fn f(xs: List[str]) to List[(str, int)] { xs.sort().zip(xs.map(size)) }',
+    'fn f(ps: List[Point]) to List[Point] { ps.sort_by(fn(p) p.x) }',
+    'fn f() to Map[str, int] { let m: Map[str, int] = {}\n m.set("a", 1).set("b", 2) }',
     'fn f() to List[int] { [] }',
     'fn f() to List[float] { [1, 2.5] }',
     'fn f() to List[List[int]] { [[], [1], []] }',
@@ -146,6 +152,8 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'records and variants': [
+    'type E = | A(x: int) | B(x: int, y: str) | C\nfn f(e: E) to int { match e { A(x) | B(x, _) => x, C => 0 } }',
+    'type Op = | Op(run: fn(int) to int)\nfn f(o: Op) to int { match o { Op(run) => run(1) } }',
     'fn f() to Point { Point { x: 1 } }',
     'fn f() to Point { { x: 1 } }',
     'fn f() to Point { let p = { x: 1, y: 2 }\n p }',
@@ -175,6 +183,11 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'functions and lambdas': [
+    'let g = fn() b\nlet b = 2\nfn f() to int { g() }',
+    'let b = 2\nlet a = h(fn() b)\nfn h(f: fn() to int) to int { f() }',
+    'fn f(a: int, b: int = a) to int { a + b }',
+    'fn f() to fn(float) to Shape { Circle }',
+    'fn f(c: Counter) to int { c.add(1) }',
     'fn f() to int { times(2) + times(2, 3) + times(2, by = 3) + times(by = 3, n = 2) }',
     'fn f() to int { 1 |> times |> times(3) }',
     'fn f() to int { "a" |> size }',

@@ -4,6 +4,7 @@
  */
 export const WRONG: Readonly<Record<string, readonly string[]>> = {
   'missing return': [
+    `@ensure(result > "a") fn f() to int { 1 } // E operands`,
     `fn f() to int {
     let x = 1 // E return_mismatch
 }`,
@@ -86,6 +87,14 @@ fn f() to int {
   ],
 
   generics: [
+    `fn f(ps: List[Point]) to List[Point] { ps.sort() } // E arg_mismatch`,
+    `fn f(ps: List[Point]) to List[Point] { ps.sort_by(fn(p) p) } // E arg_mismatch`,
+    `fn bad[T](xs: List[T]) to List[T] { xs.sort() } // E arg_mismatch`,
+    `fn each[T](xs: List[T], f: fn(T) to Unit) { for x in xs { f(x) } }
+fn f() { each([1, 2], len) } // E arg_mismatch`,
+    `fn f(xs: List[int]) to List[float] { xs } // E return_mismatch`,
+    `fn f(g: fn(int) to int) to fn(float) to float { g } // E return_mismatch`,
+    `fn f(a: Tree[int], b: Tree[str]) to bool { a is b } // E operands`,
     `fn f() to int { same("a") } // E return_mismatch`,
     `fn f() to str {
     let x = same(1)
@@ -199,6 +208,12 @@ fn f() to int {
   ],
 
   arguments: [
+    `fn f() to int { len(1) } // E arg_mismatch`,
+    `fn f() { sleep(true) } // E arg_mismatch`,
+    `fn f() to int { [fn(x: int) x][0]("a") } // E arg_mismatch`,
+    `type Op { run: fn(int) to int }
+fn f(o: Op) to int { o.run("a") } // E arg_mismatch`,
+    `fn f() { print(same(std.json)) } // E undefined|arg_mismatch`,
     `fn f() to int { size(1) } // E arg_mismatch`,
     `fn f() to int { size([1]) } // E arg_mismatch`,
     `fn f() to int { size(text = 1) } // E arg_mismatch`,
@@ -287,6 +302,15 @@ fn f() to int { q("a") } // E arg_mismatch`
   ],
 
   'properties of components': [
+    `component C() {
+    state xs: List[int] = []
+    view: <ul>{for x in xs { <li>{x.name}</li> }}</ul> // E unknown_field
+}`,
+    `component C() {
+    derived n = 1
+    effect depends_on(m): { print(n) } // E undefined
+    view: <p/>
+}`,
     `component C() { view: <Card title={1}/> } // E prop|arg_mismatch`,
     `component C() { view: <Card/> } // E prop|arity`,
     `component C() { view: <Card title="a" colour="red"/> } // E prop|arity`,
@@ -318,6 +342,7 @@ fn f() to int { q("a") } // E arg_mismatch`
   ],
 
   'required members': [
+    `fn f(xs: List[int]) to List[Point] { xs.map(fn(x) Point { y: x }) } // E missing_field`,
     `fn f() to Point { Point { } } // E missing_field`,
     `fn f() to Point { Point { y: 1 } } // E missing_field`,
     `fn f() to Point { { y: 1 } } // E missing_field|return_mismatch`,
@@ -335,6 +360,11 @@ fn f() {
   ],
 
   members: [
+    `fn f() { 1(2) } // E not_a_function`,
+    `fn f() { print((x => x + 1)(2)(3)) } // E not_a_function`,
+    `fn f(j: Json) { print(j.foo()) } // E unknown_method`,
+    `type Rec { next: Option[Rec], n: int }
+fn f(r: Rec) to int { match r.next { Some(x) => x.next.n, None => 1 } } // E unknown_field`,
     `fn f(p: Point) to int { p.z } // E unknown_field`,
     `fn f() to int { "a".length } // E unknown_field`,
     `fn f(t: Task) to str { t.titel } // E unknown_field`,
@@ -369,6 +399,9 @@ fn f() {
   ],
 
   patterns: [
+    `fn f(p: Problem) to str { match p { NotFound(x) | Conflict(x) => "a" + x } } // E pattern_mismatch`,
+    `fn f(o: Option[int]) to int { match o { Some(x) | None => 1 } } // E pattern_mismatch`,
+    `fn f(p: (int, Option[str])) to int { match p { (a, Some(b)) | (b, None) => 1, } } // E pattern_mismatch`,
     `fn f(n: int) to int { match n { "a" => 1, _ => 2 } } // E pattern_mismatch`,
     `fn f(s: str) to int { match s { 1 => 1, _ => 2 } } // E pattern_mismatch`,
     `fn f(s: str) to int { match s { true => 1, _ => 2 } } // E pattern_mismatch`,
@@ -441,6 +474,12 @@ fn f() to Result[int, Colour] { Ok(g()?) } // E try_misuse|return_mismatch`,
   ],
 
   'the database': [
+    `@query fn f(p: Person) to Option[Task] { db.Task.get(p._id) } // E db.type|arg_mismatch`,
+    `@mutation fn f(t: Task) { db.Task.update(t._id, { owner: t._id }) } // E db.type`,
+    `fn f(n: Id[Task]) to Id[Person] { n } // E return_mismatch`,
+    `@query fn f() to str { let t = db.Task.get(1)
+    t.title // E unknown_field
+}`,
     `@query fn f() to List[Task] { db.Tasks.all() } // E db.unknown_table`,
     `@query fn f() to List[Task] { db.Task.filter({ titel: "a" }) } // E db.unknown_field`,
     `@query fn f() to List[Task] { db.Task.where({ titel: { eq: "a" } }) } // E db.unknown_field`,
@@ -471,6 +510,9 @@ fn f() to Result[int, Colour] { Ok(g()?) } // E try_misuse|return_mismatch`,
   ],
 
   lambdas: [
+    `fn f(xs: List[int]) to str { xs.fold(0, fn(acc, x) acc + x) } // E return_mismatch`,
+    `fn f() to fn(str) to Shape { Circle } // E return_mismatch`,
+    `fn f(fs: List[fn(int) to int]) to str { fs[0](1) } // E return_mismatch`,
     `fn f() to int {
     let g = fn(n: int) n + 1
     g("a") // E arg_mismatch
@@ -501,6 +543,26 @@ fn f() to Result[int, Colour] { Ok(g()?) } // E try_misuse|return_mismatch`,
   ],
 
   variables: [
+    `let a = b + 1 // E undefined
+let b = 2`,
+    `let a = g() // E undefined
+fn g() to int { b }
+let b = 2`,
+    `fn f() {
+    let mut s = "abc"
+    s[0] = "d" // E assign_mismatch|operands|immutable_assign
+    print(s)
+}`,
+    `fn f() {
+    let mut t = (1, 2)
+    t.0 = 3 // E assign_mismatch|operands|immutable_assign
+    print(t)
+}`,
+    `fn f() {
+    let mut n = 1
+    n += 0.5 // E assign_mismatch
+    print(n)
+}`,
     `fn f() { let x: int = "a" } // E let_mismatch`,
     `fn f() { let x: List[str] = [1] } // E let_mismatch|element_mismatch`,
     `fn f() { let x: int = maybe(1) } // E let_mismatch`,
