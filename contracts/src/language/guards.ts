@@ -5,6 +5,8 @@ export interface GuardDeclaration {
   readonly kind: GuardedKind
   /** Name of the function or component; for a route, its method and path: `GET /tasks`. */
   readonly name: string
+  /** Paths of a page, in the router's syntax: `/notes/:id`; empty for functions. */
+  readonly paths: readonly string[]
   /** null: no caller has to be identified. */
   readonly auth: AuthRule | null
   /** True for `@public`. */

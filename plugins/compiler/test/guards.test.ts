@@ -106,7 +106,7 @@ t.test('unknown, contradicting and invalid arguments of a guard are errors', t =
     ['@webhook(provider: gitlab, secret: "A")', 'gitlab'],
     ['@webhook(secret: 1)', '1']
   ])
-    t.same(found(`${decorators} @server fn f() to int { 1 }`), [`error auth.argument ${source}`], decorators)
+    t.same(found(`${decorators} @server fn f() to int { 1 }`), [`error auth.argument ${source}`], `${decorators}`)
   t.end()
 })
 

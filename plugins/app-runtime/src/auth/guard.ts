@@ -42,6 +42,9 @@ export interface StreamCaller extends Pick<HttpExchange, 'request' | 'caller'> {
 /** Continues with an admitted request. The exchange may be another one, whose body was read already. */
 export type Continue = (exchange: HttpExchange, admitted: Admitted) => void
 
+/** Answers a request that a guard refuses. */
+export type Answer = (exchange: HttpExchange, refusal: Refusal) => void
+
 const ANYONE: Admitted = { text: ANONYMOUS_TEXT, proven: null }
 
 /**
@@ -52,6 +55,7 @@ export class Guards {
   /** By function, or method and path of a route. An endpoint without a guard, and without a use of the request, has none. */
   readonly #guards: ReadonlyMap<string, EndpointGuard>
   readonly #origins: ReadonlyMap<string, readonly string[]>
+  readonly pages: PageGuards
 
   constructor({ guards, facts }: Pick<Program, 'guards' | 'facts'>, parts: GuardParts) {
     const declared = guards.filter(({ kind }) => kind !== 'page')
@@ -63,6 +67,8 @@ export class Guards {
       if (!made.has(name)) made.set(name, new EndpointGuard({ ...OPEN, name }, use, parts))
     }
     this.#guards = made
+    const pages = guards.filter(({ kind }) => kind === 'page')
+    this.pages = new PageGuards(pages.map(page => ({ ...page, guard: new EndpointGuard(page, 'none', parts) })))
     this.#origins = new Map(
       declared.flatMap(({ name, origins }) => (origins === null ? [] : [[name, origins] as const]))
     )
@@ -93,7 +99,7 @@ export class Guards {
   }
 }
 
-const OPEN: Omit<GuardDeclaration, 'name' | 'kind' | 'span'> = {
+const OPEN: Omit<GuardDeclaration, 'name' | 'kind' | 'paths' | 'span'> = {
   auth: null,
   isPublic: true,
   limits: [],
@@ -127,10 +133,10 @@ export class EndpointGuard {
     this.#parts = parts
   }
 
-  /** Continues if the request is admitted; else answers it. */
-  admit(exchange: HttpExchange, next: Continue): void {
+  /** Continues if the request is admitted; else `answer` answers it. */
+  admit(exchange: HttpExchange, next: Continue, answer: Answer = refuse): void {
     for (const limit of this.#early) if (this.#isLimited(exchange, limit, null)) return
-    if (this.#webhook === null) this.#identify(exchange, next)
+    if (this.#webhook === null) this.#identify(exchange, next, answer)
     else this.#verify(this.#webhook, exchange, next)
   }
 
@@ -193,12 +199,12 @@ export class EndpointGuard {
     }
     exchange.body(bytes => {
       const problem = webhooks.problemOf(rule, exchange.request.headers, bytes)
-      if (problem === null) this.#identify(withBody(exchange, bytes), next)
+      if (problem === null) this.#identify(withBody(exchange, bytes), next, refuse)
       else refuse(exchange, { kind: 'signature', problem })
     })
   }
 
-  #identify(exchange: HttpExchange, next: Continue): void {
+  #identify(exchange: HttpExchange, next: Continue, answer: Answer): void {
     if (this.#auth === null && this.#use === 'none') {
       next(exchange, ANYONE)
       return
@@ -208,13 +214,13 @@ export class EndpointGuard {
     const { provider = null, header = null } = this.#auth ?? {}
     outcome = this.#parts.authenticator.identify(request, provider, header)
     if (!(outcome instanceof Promise)) {
-      this.#decide(exchange, outcome, next)
+      this.#decide(exchange, outcome, next, answer)
       return
     }
     outcome
       .then(
         found => {
-          if (exchange.caller.cancelled !== true) this.#decide(exchange, found, next)
+          if (exchange.caller.cancelled !== true) this.#decide(exchange, found, next, answer)
         },
         (error: unknown) => {
           this.#parts.log.error(`the caller of ${this.#name} could not be identified`, {
@@ -227,16 +233,16 @@ export class EndpointGuard {
       .catch((error: unknown) => exchange.fail(error))
   }
 
-  #decide(exchange: HttpExchange, outcome: Outcome, next: Continue): void {
+  #decide(exchange: HttpExchange, outcome: Outcome, next: Continue, answer: Answer): void {
     const auth = this.#auth
     if (typeof outcome === 'string' && outcome !== 'none' && auth !== null) {
-      refuse(exchange, { kind: 'unauthorized', outcome, auth })
+      answer(exchange, { kind: 'unauthorized', outcome, auth })
       return
     }
     const proven = typeof outcome === 'string' ? null : outcome
     const rejection = auth === null ? null : admits(auth, proven?.identity ?? null)
     if (rejection !== null && auth !== null) {
-      refuse(
+      answer(
         exchange,
         rejection === 'forbidden' ? { kind: 'forbidden', auth } : { kind: 'unauthorized', outcome: 'none', auth }
       )

@@ -25,6 +25,7 @@ import { pageShell } from '../pages/page-shell.ts'
 import { hasOwnPages, type PreparedPages } from '../pages/prepare-pages.ts'
 import { routeList } from '../pages/route-list.ts'
 import type { Settings } from '../settings.ts'
+import type { ProgramFiles } from '../storage/serve-files.ts'
 import { APP_LISTENER, consoleUrl } from './addresses.ts'
 import { documentFallback } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
@@ -47,6 +48,8 @@ export interface SurfaceParts {
   readonly lookups: Lookups | null
   readonly compiler: Pick<LanguageCompiler, 'describe'>
   readonly live: Pick<LiveService, 'routes' | 'upgrade' | 'watched'> | null
+  /** Files that the program stores; null if it stores none. */
+  readonly files: Pick<ProgramFiles, 'uploads' | 'routes'> | null
   readonly pages: PreparedPages
   /** Connection to open pages; null outside development. */
   readonly channel: DevChannel | null
@@ -76,16 +79,30 @@ export function contributeProgram(parts: SurfaceParts): void {
     parts.calls.record({ app, ...call })
     ctx.changed(CALLS_TOPIC)
   }
-  const plain = programRoutes(endpoints, pool, guards, lookups, onCall, parts.onEnd)
+  const plain = programRoutes({
+    endpoints,
+    pool,
+    guards,
+    lookups,
+    onCall,
+    onEnd: parts.onEnd,
+    uploads: parts.files?.uploads ?? null
+  })
   const own = live === null ? plain : plain.map(route => live.watched(route))
-  const described = [...(live?.routes ?? []), ...(parts.users?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
+  const described = [
+    ...guards.pages.routes,
+    ...(live?.routes ?? []),
+    ...(parts.files?.routes ?? []),
+    ...(parts.users?.routes ?? []),
+    ...descriptionRoutes(once(() => compiler.describe(program)))
+  ]
   const files = bundler === undefined ? [] : [pageFilesRoute(bundler, pages.bundle)]
   // Declarations of the program have precedence over generated ones.
   const ownKeys = new Set(own.map(keyOf))
   const generated = described.filter(route => !ownKeys.has(keyOf(route)))
   const answers = [...own, ...generated].map(route => (channel === null ? route : markedStale(route, channel)))
   const routes = [...answers, ...files.filter(route => !ownKeys.has(keyOf(route)))]
-  const fallback = documents(parts, answers, generated)
+  const fallback = guardedDocuments(guards, documents(parts, answers, generated))
   ctx.contribute(httpHandlers, { listener: APP_LISTENER, routes, fallback }, `routes of ${file}`)
   if (live !== null) ctx.contribute(httpUpgrades, { listener: APP_LISTENER, ...live.upgrade })
   if (channel !== null) {
@@ -133,6 +150,18 @@ function once<A>(make: () => A): () => A {
   return () => {
     made ??= { value: make() }
     return made.value
+  }
+}
+
+/** Checks the guards of pages before their documents are sent. */
+function guardedDocuments({ pages }: Guards, fallback: HttpFallback): HttpFallback {
+  return {
+    handle(exchange, allowed) {
+      const { url = '/', method = 'GET' } = exchange.request
+      const next = (): void => fallback.handle(exchange, allowed)
+      if (method === 'GET' || method === 'HEAD') pages.admit(exchange, url.split('?', 1)[0] ?? '/', next)
+      else next()
+    }
   }
 }
 

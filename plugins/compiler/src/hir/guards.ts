@@ -1,7 +1,9 @@
 import type { GuardDeclaration, GuardedKind } from '@svc/contracts'
 import type { Declaration, Module } from '../syntax/ast.ts'
+import type { RouteEntry } from '../syntax/ast-web.ts'
 import { guardOf } from '../syntax/guard-decorators.ts'
 import type { Span } from '../syntax/node.ts'
+import { joinedPath } from '../syntax/page-path.ts'
 import type { HirSpan } from './hir.ts'
 
 /** A declaration that may have a guard. */
@@ -34,13 +36,31 @@ const KINDS: Readonly<Partial<Record<string, GuardedKind>>> = {
   'mcp.resource': 'resource'
 }
 
+/** Returns the paths of pages by component. */
+function pagePaths(items: readonly Declaration[]): Map<string, string[]> {
+  const paths = new Map<string, string[]>()
+  const add = ({ path, component, children }: RouteEntry, base: string): void => {
+    const whole = joinedPath(base, path.value)
+    const known = paths.get(component.text) ?? []
+    paths.set(component.text, [...known, whole])
+    for (const child of children) add(child, whole)
+  }
+  for (const item of items) {
+    if (item.kind !== 'Routes') continue
+    for (const entry of item.entries) if (entry.kind === 'RouteEntry') add(entry, '')
+  }
+  return paths
+}
+
 /** Returns the guards of a module without errors. */
 export function lowerGuards({ items }: Module, spanOf: (span: Span) => HirSpan): GuardDeclaration[] {
+  const pages = pagePaths(items)
   return items.flatMap(item => {
     const target = guardTarget(item)
     const guard = target === null || !('decorators' in item) ? null : guardOf(item.decorators)
     if (target === null || guard === null) return []
     const { problems: _problems, ...rules } = guard
-    return [{ ...target, ...rules, span: spanOf(item) }]
+    const paths = target.kind === 'page' ? (pages.get(target.name) ?? []) : []
+    return [{ ...target, paths, ...rules, span: spanOf(item) }]
   })
 }

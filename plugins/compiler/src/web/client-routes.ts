@@ -2,6 +2,7 @@ import { pathParameters } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { HirParam } from '../hir/hir.ts'
 import type { Name, RouteEntry } from '../syntax/ast.ts'
+import { joinedPath } from '../syntax/page-path.ts'
 import { isOptional, responseTypeOf } from './endpoints.ts'
 import { isOption, TypeImports } from './typescript-types.ts'
 import { componentModule, componentsOf, itemsOf, type Property, type WebModule } from './web-module.ts'
@@ -67,7 +68,7 @@ class RouteReader {
   }
 
   route(entry: RouteEntry, base: string): ClientRoute {
-    const path = joined(base, entry.path.value)
+    const path = joinedPath(base, entry.path.value)
     const optionNamed = (key: string): Name | null =>
       entry.options.find(option => option.key.text === key)?.value ?? null
     for (const { key } of entry.options) {
@@ -157,11 +158,4 @@ class RouteReader {
 /** True for types that a path segment can represent. */
 function isText({ type_ann }: Pick<HirParam, 'type_ann'>): boolean {
   return type_ann !== null && typeof type_ann === 'object' && 'Named' in type_ann && type_ann.Named === 'str'
-}
-
-/** Joins a path to its base: `/a` and `b`, or `/a` and `/a/b`, become `/a/b`. */
-function joined(base: string, path: string): string {
-  const own = `/${path.replace(/^\/+|\/+$/g, '')}`.replace(/\{([a-z_]\w*)\}|\$([a-z_]\w*)/gi, ':$1$2')
-  const isWhole = base === '' || base === '/' || own === base || own.startsWith(`${base}/`)
-  return isWhole ? own : own === '/' ? base : base + own
 }

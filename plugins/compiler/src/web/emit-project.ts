@@ -10,7 +10,7 @@ import { activitiesFile } from './files/activities.ts'
 import { appContractFile } from './files/app-contract.ts'
 import { clientFile } from './files/client.ts'
 import { dockerfiles } from './files/dockerfile.ts'
-import { expressServerFile } from './files/express-server.ts'
+import { expressServerFile, unenforcedGuards } from './files/express-server.ts'
 import { islandsMetaFile } from './files/islands-meta.ts'
 import { libraryFiles } from './files/library.ts'
 import { mobileFiles } from './files/mobile.ts'
@@ -112,6 +112,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
       // These checks only apply to pages.
       ...(isWhole ? [...diagnostics, ...users.diagnostics, ...tokens.diagnostics] : []),
       ...machines.diagnostics,
+      ...(isApp && options.express ? unenforcedGuards(web.module) : []),
       ...components.diagnostics
     ])
   }

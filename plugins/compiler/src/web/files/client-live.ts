@@ -32,6 +32,7 @@ function $live(to: Partial<Connection>): $Follow {
   const address = (to.baseUrl ?? '') + '/api/live'
   const watches = new globalThis.Map<number, { readonly key: string; readonly message: string; readonly followers: Set<$Follower>; last: { readonly value: unknown } | null }>()
   let socket: WebSocket | null = null
+  let isReady = false
   let retryMs = $RETRY_MS
   let waiting: unknown
   let ids = 0
@@ -45,10 +46,20 @@ function $live(to: Partial<Connection>): $Follow {
     retryMs = globalThis.Math.min(retryMs * 2, $MAX_RETRY_MS)
   }
   const send = (message: string): void => {
-    if (socket?.readyState === 1) socket.send(message)
+    if (isReady && socket?.readyState === 1) socket.send(message)
   }
   const sendAll = (): void => {
     for (const { message } of watches.values()) send(message)
+  }
+
+  /** Sends the token first, since the server checks each query with it. */
+  const begin = async (opened: WebSocket): Promise<void> => {
+    const { authorization = '' } = { ...(await $authorization(to).catch(() => ({}))), ...to.headers }
+    if (socket !== opened) return
+    isReady = true
+    const token = /^Bearer (.+)$/i.exec(authorization)?.[1]
+    if (token !== undefined) send(globalThis.JSON.stringify({ auth: token }))
+    sendAll()
   }
 
   const connect = (): void => {
@@ -57,11 +68,8 @@ function $live(to: Partial<Connection>): $Follow {
     url.protocol = url.protocol.replace('http', 'ws')
     const opened = new Socket(url)
     socket = opened
-    opened.onopen = () => {
-      const authorization = /^Bearer (.+)$/i.exec(to.headers?.authorization ?? '')?.[1]
-      if (authorization !== undefined) send(globalThis.JSON.stringify({ auth: authorization }))
-      sendAll()
-    }
+    isReady = false
+    opened.onopen = () => void begin(opened)
     opened.onmessage = ({ data }) => receive(globalThis.String(data))
     opened.onclose = () => {
       if (socket !== opened) return

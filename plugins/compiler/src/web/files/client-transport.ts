@@ -9,8 +9,12 @@ export const CONNECTION = `/** Address and options of the calls to a program. */
 export interface Connection {
   /** Prefix of all paths; default: the origin of the page. */
   baseUrl: string
-  /** Sent with each call: \`voxClient.headers.authorization = 'Bearer …'\`. */
+  /** Sent with each call. */
   headers: Record<string, string>
+  /** Bearer token of each call, or a function that returns it. */
+  token?: string | null | (() => string | null | Promise<string | null>)
+  /** Called after a call with status 401: the caller must sign in. */
+  onUnauthorized?: (error: ApiError) => void
   /** Called after each call that may have changed data. */
   onChange: Set<() => void>
   /** Replaces the platform's \`fetch\`. */
@@ -50,6 +54,14 @@ export class ApiError extends globalThis.Error {
 /** Helpers of the client. A helper is omitted if the rest of the file does not use it. */
 export const HELPERS: readonly { readonly name: string; readonly text: string }[] = [
   WATCH_HELPER,
+  {
+    name: '$admitted',
+    text: `/** Throws an ApiError if the caller may not open a page. */
+export async function $admitted(page: string): Promise<void> {
+  await $call(voxClient, 'GET', '/api/auth/pages/' + $part(page))
+}
+`
+  },
   {
     name: '$part',
     text: `/** Encodes a value as a path segment. */
@@ -93,12 +105,13 @@ function $text(args: Readonly<Record<string, unknown>>): string {
     text: `async function $call<T>(to: Partial<Connection>, method: string, path: string, content?: unknown): Promise<T> {
   const sent = content === undefined ? undefined : $print(content)
   const type = sent === undefined ? undefined : { 'content-type': 'application/json' }
+  const authorization = await $authorization(to)
   let response: Response
   let text: string
   try {
     response = await (to.fetch ?? globalThis.fetch)((to.baseUrl ?? '') + path, {
       method,
-      headers: { accept: 'application/json', ...type, ...to.headers },
+      headers: { accept: 'application/json', ...type, ...authorization, ...to.headers },
       ...(sent === undefined ? {} : { body: sent })
     })
     text = await response.text()
@@ -110,7 +123,9 @@ function $text(args: Readonly<Record<string, unknown>>): string {
   if (!response.ok || body === undefined) {
     const { error, code } = globalThis.Object(body) as { readonly error?: unknown; readonly code?: unknown }
     const message = typeof error === 'string' ? error : \`\${path} returned status \${response.status}\`
-    throw new ApiError(message, response.status, typeof code === 'string' ? code : null, body ?? text)
+    const failure = new ApiError(message, response.status, typeof code === 'string' ? code : null, body ?? text)
+    if (response.status === 401) to.onUnauthorized?.(failure)
+    throw failure
   }
   if (method !== 'GET') for (const listener of to.onChange ?? []) listener()
   return body as T
@@ -122,6 +137,15 @@ function $reason(error: unknown): string {
   const { code, message } = globalThis.Object(cause) as { readonly code?: unknown; readonly message?: unknown }
   if (typeof message === 'string' && message !== '') return message
   return typeof code === 'string' ? code : globalThis.String(error)
+}
+`
+  },
+  {
+    name: '$authorization',
+    text: `/** Returns the header with the bearer token of a connection. */
+async function $authorization(to: Partial<Connection>): Promise<Record<string, string>> {
+  const token = typeof to.token === 'function' ? await to.token() : to.token
+  return token === undefined || token === null || token === '' ? {} : { authorization: \`Bearer \${token}\` }
 }
 `
   },

@@ -41,13 +41,18 @@ export function createClient(${to}: Partial<Connection> = {}) {
     `// A client of ${web.name}.vox. Generated; do not edit.\n`,
     ...types.declarations(),
     ...parts,
-    ...helpersOf(parts.join('\n') + (hasPages(web) ? '$int(' : ''))
+    ...helpersOf(parts.join('\n') + (hasPages(web) ? '$int(' : '') + (hasGuardedPages(web) ? '$admitted(' : ''))
   ].join('\n')
 }
 
 /** Pages read ints of their addresses. */
 function hasPages({ module }: WebModule): boolean {
   return itemsOf(module, 'Routes').length > 0
+}
+
+/** The manifest asks whether the caller may open a guarded page. */
+function hasGuardedPages({ guards }: WebModule): boolean {
+  return guards.some(({ kind, auth }) => kind === 'page' && auth?.isOptional === false)
 }
 
 /** Returns the used helpers, since a strict project does not allow unused functions. */

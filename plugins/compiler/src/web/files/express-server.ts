@@ -1,4 +1,7 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { HirParam } from '../../hir/hir.ts'
+import type { Module } from '../../syntax/ast.ts'
+import { GUARD_DECORATORS } from '../../syntax/guard-decorators.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { endpointsOf, isOptional, responseTypeOf } from '../endpoints.ts'
 import { header } from '../header.ts'
@@ -85,6 +88,24 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   createApp().listen(port, '127.0.0.1', () => process.stdout.write(\`http://127.0.0.1:\${port}\\n\`))
 }
 `
+
+/** Reports guards: the handlers of an Express server would be called without them. */
+export function unenforcedGuards({ items }: Module): Diagnostic[] {
+  return items.flatMap(item => {
+    // Pages are guarded where they are served, and tables guard no endpoint.
+    if (!('decorators' in item) || item.kind === 'Component' || item.kind === 'Table') return []
+    return item.decorators
+      .filter(({ name }) => GUARD_DECORATORS.has(name.text) && name.text !== 'public')
+      .map(({ name }) =>
+        diagnostic(
+          'auth.not_enforced',
+          `the Express server does not enforce \`@${name.text}\`: requests would pass without it`,
+          { start: name.start - 1, end: name.end },
+          { suggestions: ['build without `SVC_EMIT_EXPRESS_SERVER`, and serve the program with `svc run`'] }
+        )
+      )
+  })
+}
 
 /** Generates `server.ts`: an Express application with the program's routes, to mount in another server. */
 export function expressServerFile(web: WebModule): EmittedFile {

@@ -1,5 +1,6 @@
 import {
   answerType,
+  type GuardDeclaration,
   type HirParam,
   type HttpBody,
   type HttpEndpoint,
@@ -9,9 +10,11 @@ import {
   TypeNames,
   TypeSchemas
 } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import type { EmittedFile } from '../emitted-file.ts'
 import { operationIds } from '../operation-ids.ts'
 import type { WebModule } from '../web-module.ts'
+import { guardFailures, guardFields, securitySchemes } from './openapi-guards.ts'
 
 const BASE = '#/components/schemas/'
 
@@ -34,7 +37,7 @@ export function openApiFile(web: WebModule): EmittedFile | null {
   return httpEndpointsOf(web.hir).length === 0 ? null : { path: 'openapi.json', text: openApiText(web) }
 }
 
-export function openApiText({ hir, defaults, name }: WebModule): string {
+export function openApiText({ hir, defaults, guards, name }: WebModule): string {
   const schemas = new TypeSchemas(new TypeNames(hir), defaults, BASE)
   const endpoints = httpEndpointsOf(hir)
   const ids = operationIds(endpoints)
@@ -43,20 +46,30 @@ export function openApiText({ hir, defaults, name }: WebModule): string {
   const paths: Record<string, Record<string, object>> = {}
   for (const [index, endpoint] of endpoints.entries()) {
     const path = endpoint.route.path.replace(/:(\w+)/g, '{$1}')
-    const operation = operationOf(endpoint, ids[index] as string, schemas, errorName)
+    const guard = guards.find(each => each.kind === endpoint.kind && each.name === endpoint.name)
+    const operation = operationOf(endpoint, ids[index] as string, schemas, errorName, guard)
     paths[path] = { ...paths[path], [endpoint.route.method.toLowerCase()]: operation }
   }
   const document = {
     openapi: '3.1.0',
     info: { title: name, version: '1.0.0' },
     paths,
-    components: { schemas: { ...Object.fromEntries(schemas.definitions), [errorName]: ERROR } }
+    components: {
+      schemas: { ...Object.fromEntries(schemas.definitions), [errorName]: ERROR },
+      ...securitySchemes(guards)
+    }
   }
   // JavaScript prints 2^63 rounded, as a number that other parsers reject as too large for an int.
   return `${JSON.stringify(document, null, 2).replaceAll(String(2 ** 63), String(2n ** 63n))}\n`
 }
 
-function operationOf(endpoint: HttpEndpoint, operationId: string, schemas: TypeSchemas, errorName: string): object {
+function operationOf(
+  endpoint: HttpEndpoint,
+  operationId: string,
+  schemas: TypeSchemas,
+  errorName: string,
+  guard: GuardDeclaration | undefined
+): object {
   const { kind, name, returns } = endpoint
   const { path, query, body } = httpInputOf(endpoint)
   const parameters = [
@@ -64,12 +77,14 @@ function operationOf(endpoint: HttpEndpoint, operationId: string, schemas: TypeS
     ...query.map(param => queryParameter(param, kind, schemas))
   ]
   const content = { 'application/json': { schema: { $ref: BASE + errorName } } }
-  const errors = FAILURES.filter(({ needs }) => needs === undefined || needs(body)).map(
-    ({ status, description }) => [status, { description, content }] as const
+  const failures = FAILURES.filter(({ needs }) => needs === undefined || needs(body))
+  const errors = [...failures, ...guardFailures(guard)].map(
+    ({ status, description, headers }) => [status, { description, ...defined({ headers }), content }] as const
   )
   return {
     operationId,
     tags: [kind],
+    ...guardFields(guard),
     summary: kind === 'route' ? name : `The ${kind === 'server' ? 'function' : kind} ${name}`,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body.kind === 'none' ? {} : { requestBody: requestBody(body, schemas) }),
@@ -86,6 +101,7 @@ function operationOf(endpoint: HttpEndpoint, operationId: string, schemas: TypeS
 interface FailureResponse {
   readonly status: string
   readonly description: string
+  readonly headers?: object
   readonly needs?: (body: HttpBody) => boolean
 }
 

@@ -1,4 +1,4 @@
-import { httpEndpointsOf } from '@svc/contracts'
+import { type AuthRule, httpEndpointsOf } from '@svc/contracts'
 import type { HirParam, HirType } from '../../hir/hir.ts'
 import type { ClientRoute, ClientRoutes, RouteFallback, RouteLoader, RouteProperty } from '../client-routes.ts'
 import type { EmittedFile } from '../emitted-file.ts'
@@ -23,6 +23,21 @@ export interface VoxRoute {
   readonly pending: (() => ReactNode) | null
   readonly error: ((message: string) => ReactNode) | null
   readonly children: readonly VoxRoute[]
+}
+`
+
+const GUARDED = `/** Loads a page that its guard admits. Without an identity, the browser opens the page that the guard names. */
+async function $guarded(page: string, redirect: string | null, load: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await $client.$admitted(page)
+  } catch (error) {
+    const isAnonymous = error instanceof $client.ApiError && error.status === 401
+    const { location } = globalThis
+    if (!isAnonymous || redirect === null || location === undefined) throw error
+    location.assign(\`\${redirect}\${redirect.includes('?') ? '&' : '?'}next=\${encodeURIComponent(location.pathname + location.search)}\`)
+    return await new Promise(() => undefined)
+  }
+  return await load()
 }
 `
 
@@ -63,9 +78,13 @@ export function routesManifestFile(web: WebModule, found: ClientRoutes): Emitted
   // Imported as an object, since a query may have the name of an export of this module.
   const client = body.some(text => text.includes('$client.')) ? ["import * as $client from './vox-client'"] : []
   const followed = body.some(text => text.includes('$Followed')) ? [FOLLOWED] : []
+  const guarded = body.some(text => text.includes('$guarded(')) ? [GUARDED] : []
   if (followed.length > 0) for (const name of ['useEffect', 'useRef', 'useState']) printer.imports.value('react', name)
   const imports = `${[...printer.imports.lines(), ...client].join('\n')}\n`
-  return { path: 'routes.manifest.ts', text: [header(web.name), imports, TYPES, ...body, ...followed].join('\n') }
+  return {
+    path: 'routes.manifest.ts',
+    text: [header(web.name), imports, TYPES, ...body, ...followed, ...guarded].join('\n')
+  }
 }
 
 /** Generates `routes.manifest.json`: the pages, for other programs. */
@@ -97,8 +116,10 @@ class ManifestPrinter {
   readonly #module: WebModule['module']
   readonly #live: ReadonlySet<string>
   readonly #hasClient: boolean
+  readonly #guards: WebModule['guards']
 
-  constructor({ module, live, hir }: WebModule) {
+  constructor({ module, live, hir, guards }: WebModule) {
+    this.#guards = guards
     this.#module = module
     this.#live = live
     this.#hasClient = httpEndpointsOf(hir).length > 0
@@ -107,8 +128,6 @@ class ManifestPrinter {
 
   route(route: ClientRoute, indent: string): string {
     const { path, component, loader, pending, error, children } = route
-    const call = loader === null ? '' : `$client.${valueName(loader.query)}(${this.#args(loader.params)})`
-    const takesParams = loader?.params.length ? 'params' : ''
     const fromPath = route.properties.some(({ from }) => from === 'param')
     const fromData = route.properties.some(({ from }) => from === 'data')
     const isFollowed = fromData && loader !== null && this.#live.has(loader.query)
@@ -118,7 +137,7 @@ class ManifestPrinter {
     const lines = [
       `path: ${literal(path)}`,
       `component: ${literal(component)}`,
-      `loader: ${loader === null ? 'null' : `(${takesParams}) => ${call}`}`,
+      `loader: ${this.#loader(route)}`,
       `render: ${takesPath ? parameters : parameters.replace('params', '_params')} => ${element}`,
       `pending: ${this.fallback(pending === null ? null : { component: pending, property: null }, '')}`,
       `error: ${this.fallback(error, 'message')}`,
@@ -132,6 +151,22 @@ class ManifestPrinter {
       }]`
     ]
     return `${indent}{\n${lines.map(line => `${indent}  ${line}`).join(',\n')}\n${indent}},`
+  }
+
+  /** Returns the guard of a page that needs an identity; null for an open page. */
+  #guardOf(component: string): AuthRule | null {
+    const auth = this.#guards.find(({ kind, name }) => kind === 'page' && name === component)?.auth ?? null
+    return auth?.isOptional === false ? auth : null
+  }
+
+  /** Returns the loader of a page, which asks its guard first. */
+  #loader({ component, loader }: ClientRoute): string {
+    const guard = this.#hasClient ? this.#guardOf(component) : null
+    const parameters = loader?.params.length ? '(params)' : '()'
+    const call = loader === null ? null : `$client.${valueName(loader.query)}(${this.#args(loader.params)})`
+    if (guard === null) return call === null ? 'null' : `${parameters} => ${call}`
+    const redirect = guard.redirect === null ? 'null' : literal(guard.redirect)
+    return `${parameters} => $guarded(${literal(component)}, ${redirect}, async () => ${call ?? 'null'})`
   }
 
   fallback(fallback: RouteFallback | null, message: string): string {
