@@ -40,7 +40,10 @@ export type FindConstructor = (name: string) => TypeDef | undefined
 export function coverage(subject: Type, arms: readonly MatchArm[], find: FindConstructor): Coverage {
   const patterns = arms.flatMap(arm => arm.patterns)
   const type = subjectType(subject, patterns)
-  if (!patterns.every(pattern => new Search(find, 0).belongsTo(pattern, type))) return NOT_JUDGED
+  const shallow = shallowCoverage(type, arms)
+  if (shallow !== null) return shallow
+  const types = new Search(find, 0)
+  if (!patterns.every(pattern => types.belongsTo(pattern, type))) return NOT_JUDGED
   const redundant = redundantPatterns(type, arms, find)
   const rows = arms.flatMap(arm => (arm.guard === null ? arm.patterns.map(row) : []))
   const search = new Search(find, MAX_WITNESSES + 1)
@@ -50,6 +53,43 @@ export function coverage(subject: Type, arms: readonly MatchArm[], find: FindCon
     hasMore: found.length > MAX_WITNESSES,
     redundant
   }
+}
+
+/**
+ * Returns the coverage of a match whose patterns look at the outermost constructor only, as most do; null for another
+ * one.
+ */
+function shallowCoverage(type: Type, arms: readonly MatchArm[]): Coverage | null {
+  if (type.kind !== 'named') return null
+  const constructors = constructorsOfDef(type.def, type.args)
+  if (constructors === null) return null
+  const byName = new Map(constructors.map(each => [each.name, each]))
+  const left = new Set(constructors)
+  const redundant: Pattern[] = []
+  for (const { patterns, guard } of arms) {
+    for (const pattern of patterns) {
+      const head = headOf(pattern)
+      if (head.kind === 'anything') {
+        if (left.size === 0) redundant.push(pattern)
+        if (guard === null) left.clear()
+        continue
+      }
+      if (head.kind === 'literal' || !head.args.every(isOpen)) return null
+      const known = byName.get(head.name)
+      if (known === undefined || head.args.length > known.fields.length) return NOT_JUDGED
+      if (!left.has(known)) redundant.push(pattern)
+      if (guard === null) left.delete(known)
+    }
+  }
+  const missing = [...left].map(({ name, fields, isClosed }) => ({
+    text: fields.length === 0 ? name : `${name}(${fields.map(() => '_').join(', ')})`,
+    isClosed
+  }))
+  return { missing: missing.slice(0, MAX_WITNESSES), hasMore: missing.length > MAX_WITNESSES, redundant }
+}
+
+function isOpen({ kind }: Pattern): boolean {
+  return kind === 'WildcardPattern' || kind === 'BindingPattern'
 }
 
 const NOT_JUDGED: Coverage = { missing: [], hasMore: false, redundant: [] }
