@@ -96,6 +96,8 @@ export interface HirTypeDeclaration {
   readonly alias?: HirType
   readonly generics?: readonly string[]
   readonly is_pub: boolean
+  /** True for a record that every program has, such as `Page`. */
+  readonly is_builtin?: true
   readonly span: HirSpan
 }
 

@@ -68,12 +68,55 @@ export const settings = t.object({
           }),
           { default: [], description: 'Servers whose tokens prove identities, such as an OpenID provider.' }
         ),
+        url: t.optional(
+          t.string({
+            pattern: '^https?://[^/?#]+/?$',
+            description:
+              'Address of the program in browsers, to which OpenID providers send them back. Default: as the request says.'
+          })
+        ),
+        oauth: t.record(
+          t.object({
+            issuer: t.string({
+              pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/])',
+              description: 'Address of the OpenID provider, below which it describes itself.'
+            }),
+            client_id: t.string({ minLength: 1, description: 'Id of the program at the provider.' }),
+            client_secret: t.optional(t.secret({ description: 'Secret of the program at the provider.' })),
+            scopes: t.string({
+              default: 'openid email profile',
+              description: 'Requested scopes, with spaces in between.'
+            })
+          }),
+          { default: {}, description: 'OpenID providers with which users sign in, by name: google, for example.' }
+        ),
         webhooks: t.record(t.secret({ minLength: 16 }), {
           default: {},
           description: 'Secrets of webhooks, by the name that @webhook uses.'
         })
       },
       { description: 'Identities of callers of programs.' }
+    )
+  ),
+  files: t.optional(
+    t.object(
+      {
+        folder: t.string({
+          default: '.vox/files',
+          minLength: 1,
+          description: 'Folder of stored files, relative to the project.'
+        }),
+        max_bytes: t.integer({
+          default: 52_428_800,
+          minimum: 1,
+          description: 'Maximum size of a stored file, in bytes.'
+        }),
+        types: t.array(t.string({ pattern: '^[a-z0-9.+-]+/([a-z0-9.+-]+|\\*)$' }), {
+          default: [],
+          description: 'Media types that clients may upload, such as image/png or image/*. Default: all.'
+        })
+      },
+      { description: 'Files that programs store.' }
     )
   ),
   durable_store: t.enum(['database', 'coordination'], {
@@ -221,7 +264,14 @@ export type AuthSettings = NonNullable<Settings['auth']>
 
 /** Returns the settings of identities with their defaults. */
 export function authSettings({ auth }: Pick<Settings, 'auth'>): AuthSettings {
-  return auth ?? { secret: [], issuers: [], webhooks: {} }
+  return auth ?? { secret: [], issuers: [], oauth: {}, webhooks: {} }
+}
+
+export type FilesSettings = NonNullable<Settings['files']>
+
+/** Returns the settings of stored files with their defaults. */
+export function filesSettings({ files }: Pick<Settings, 'files'>): FilesSettings {
+  return files ?? { folder: '.vox/files', max_bytes: 52_428_800, types: [] }
 }
 
 export function limitsOf({ time_limit_ms, heap_mb, call_depth }: Settings, steps: number): Limits {

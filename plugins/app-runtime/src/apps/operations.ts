@@ -102,7 +102,7 @@ export const appDescribe = defineOperation({
           t.object({
             name: t.string(),
             type: t.string({ description: 'Declared type.' }),
-            kind: t.enum(['int', 'bool', 'id', 'float', 'str', 'char', 'dec', 'json', 'vector']),
+            kind: t.enum(['int', 'bool', 'id', 'float', 'str', 'char', 'dec', 'json', 'file', 'vector']),
             optional: t.boolean(),
             has_default: t.boolean()
           })

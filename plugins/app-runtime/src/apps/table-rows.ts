@@ -164,9 +164,9 @@ function afterSql({ by, isAscending, parameter }: Order, { value, id }: RowCurso
 
 /** Returns the columns of a row as SQL: the id, then each value and, if it is too long to be read, its length. */
 export function wholeSql({ id, columns }: TableShape): string {
-  const parts = columns.flatMap(({ quoted }) => {
+  const parts = columns.flatMap(({ quoted, read }) => {
     const isLong = `length(${quoted}) > ${MAX_CELL}`
-    return [`CASE WHEN ${isLong} THEN NULL ELSE ${quoted} END`, `CASE WHEN ${isLong} THEN length(${quoted}) END`]
+    return [`CASE WHEN ${isLong} THEN NULL ELSE ${read} END`, `CASE WHEN ${isLong} THEN length(${quoted}) END`]
   })
   return [id.quoted, ...parts].join(', ')
 }

@@ -4,6 +4,7 @@ import { Float, isInt, isList, Json, NONE, some, Tagged, type Value } from '../i
 import type { ColumnKind, ColumnType } from '../schema/column-type.ts'
 import type { Codec } from '../wire/codec.ts'
 import { parseJson, printJson } from '../wire/json-text.ts'
+import { fileIdOf, fileValue } from '../storage/file-info.ts'
 import { mismatch } from '../wire/mismatch.ts'
 import { wrong } from '../wire/plain-codecs.ts'
 
@@ -62,10 +63,30 @@ const PLAIN: Readonly<Record<Exclude<ColumnKind, 'json' | 'vector'>, ColumnCodec
     encode: value => (typeof value === 'string' && [...value].length === 1 ? value : wrong('char', value)),
     decode: STR.decode
   },
+  file: {
+    encode: value => fileIdOf(value) ?? wrong('File', value),
+    decode(value) {
+      const { id, name, content_type: contentType, size } = fileJson(value)
+      return fileValue({ id, name, contentType, size })
+    }
+  },
   dec: {
     encode: value => (value instanceof Decimal ? value.toString() : wrong('dec', value)),
     decode: value => (typeof value === 'string' ? Decimal.parse(value) : undefined) ?? stored('a decimal', value)
   }
+}
+
+interface FileJson {
+  readonly id: string
+  readonly name: string
+  readonly content_type: string
+  readonly size: number
+}
+
+/** Parses what is known of a file, as `TableColumn.read` selects it. */
+function fileJson(value: SqlValue): FileJson {
+  if (typeof value === 'string' && value.startsWith('{')) return JSON.parse(value) as FileJson
+  return stored('a stored file', value)
 }
 
 /** Returns the codec of an optional column. None is NULL; a value is accepted with and without Some. */

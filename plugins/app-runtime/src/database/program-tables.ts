@@ -5,6 +5,7 @@ import { fail } from '../interpreter/failure.ts'
 import type { DesiredColumn } from '../schema/desired-schema.ts'
 import { desiredSchema } from '../schema/desired-schema.ts'
 import { quoted, vectorIndexName } from '../schema/names.ts'
+import { fileColumnSql } from '../storage/file-tables.ts'
 import { type WireOptions, WireTypes } from '../wire/wire-types.ts'
 import { columnCodec } from './column-codec.ts'
 import { type ResultOperations, resultOperations } from './result-operations.ts'
@@ -81,6 +82,7 @@ function shapesOf(program: Program, evaluate: NonNullable<WireOptions['evaluate'
         nullable,
         declared: type,
         quoted: quoted(name),
+        read: kind === 'file' ? fileColumnSql(quoted(table.name), quoted(name)) : quoted(name),
         codec,
         document,
         fallback: declaration.default ?? null

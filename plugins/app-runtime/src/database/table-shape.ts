@@ -12,6 +12,8 @@ export interface TableColumn extends ColumnType {
   readonly name: string
   /** The quoted name. */
   readonly quoted: string
+  /** SQL that reads the column: its name, or for a file what is known of it. */
+  readonly read: string
   readonly codec: ColumnCodec
   /** JSON codec of the declared type. */
   readonly document: Codec
@@ -48,6 +50,7 @@ const ID: TableColumn = {
   ...ID_TYPE,
   name: '_id',
   quoted: quoted('_id'),
+  read: quoted('_id'),
   codec: columnCodec(ID_TYPE, INT),
   document: INT,
   fallback: null
@@ -107,7 +110,7 @@ export class TableShape {
       place: isSelected(column) ? selected.indexOf(column) + 1 : -1
     }))
     return {
-      sql: [ID.quoted, ...selected.map(column => column.quoted)].join(', '),
+      sql: [ID.quoted, ...selected.map(column => column.read)].join(', '),
       read(row) {
         const record = new Map<string, Value>()
         record.set('_id', row[0] as number | bigint)

@@ -91,6 +91,11 @@ export class Machine {
     }
   }
 
+  /** Maximum size of the heap, and of a single value. */
+  get maxBytes(): number {
+    return this.#limits.bytes
+  }
+
   /** Returns the remaining milliseconds, negative after the deadline. */
   timeLeft(): number {
     return this.#deadline - performance.now()

@@ -11,6 +11,7 @@ import { sortedBy } from './methods/sorted.ts'
 import { functionArg, intArg, listArg, type Native, native, textArg, unrepeatable } from './native.ts'
 import { intOf } from './operators.ts'
 import { ANONYMOUS } from './request.ts'
+import { RESPONSES } from './response.ts'
 import { BROWSER } from './std/browser.ts'
 import { FILES } from './std/files.ts'
 import { FORMAT_FUNCTIONS } from './std/formats.ts'
@@ -31,7 +32,7 @@ const ANY = Number.POSITIVE_INFINITY
 
 /** First names in the paths of host functions. */
 export const HOST_NAMESPACES: ReadonlySet<string> = new Set(
-  'std fs process env path json secrets regex csv toml yaml io http mobile workflow OpenClaw Browser Speech HTTP'.split(
+  'std fs process env path json secrets regex csv toml yaml io http mobile workflow OpenClaw Browser Speech HTTP Response'.split(
     ' '
   )
 )
@@ -153,6 +154,7 @@ export const NATIVES: ReadonlyMap<string, Native> = new Map(
     ...REGULAR_EXPRESSIONS,
     ...STORED_FILES,
     ...REQUESTS,
+    ...RESPONSES,
     ...FORMAT_FUNCTIONS,
     ...DATA_FILES,
     ...MOBILE,

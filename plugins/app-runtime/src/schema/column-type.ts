@@ -1,10 +1,10 @@
 import type { HirModule, HirType } from '@svc/contracts'
 
 /**
- * Storage of a column: `id` and `bool` are integers, `char` and `dec` text, `json` is JSON text, and a
- * `vector` is an array of 32-bit floats.
+ * Storage of a column: `id` and `bool` are integers, `char` and `dec` text, `json` is JSON text, `file` is the id of a
+ * stored file, and a `vector` is an array of 32-bit floats.
  */
-export type ColumnKind = 'int' | 'bool' | 'id' | 'float' | 'str' | 'char' | 'dec' | 'json' | 'vector'
+export type ColumnKind = 'int' | 'bool' | 'id' | 'float' | 'str' | 'char' | 'dec' | 'json' | 'file' | 'vector'
 
 export interface ColumnType {
   readonly kind: ColumnKind
@@ -32,23 +32,31 @@ const SQL: Readonly<Record<Exclude<ColumnKind, 'vector'>, string>> = {
   str: 'TEXT',
   char: 'TEXT',
   dec: 'TEXT',
-  json: 'TEXT'
+  json: 'TEXT',
+  file: 'TEXT'
 }
 
 /** Returns the storage of a declared type. */
 export function columnType(type: HirType, module: Pick<HirModule, 'types'>): ColumnType {
   const resolved = resolveAlias(type, module)
   const optional = optionOf(resolved)
-  if (optional !== null) return { ...plainType(resolveAlias(optional, module)), nullable: true }
-  return { ...plainType(resolved), nullable: false }
+  if (optional !== null) return { ...plainType(resolveAlias(optional, module), module), nullable: true }
+  return { ...plainType(resolved, module), nullable: false }
 }
 
-function plainType(type: HirType): Omit<ColumnType, 'nullable'> {
+function plainType(type: HirType, module: Pick<HirModule, 'types'>): Omit<ColumnType, 'nullable'> {
   const declared = typeText(type)
+  if (isFile(type, module)) return { kind: 'file', sql: SQL.file, declared }
   const size = vectorSize(type)
   if (size !== null) return { kind: 'vector', sql: `F32_BLOB(${size})`, declared }
   const kind = kindOf(type)
   return { kind, sql: SQL[kind], declared }
+}
+
+/** True for the builtin type of files, which a type of the program with the same name replaces. */
+export function isFile(type: HirType, { types }: Pick<HirModule, 'types'>): boolean {
+  if (typeof type === 'string' || !('Named' in type) || type.Named !== 'File') return false
+  return types.some(({ name, is_builtin }) => name === 'File' && is_builtin === true)
 }
 
 function kindOf(type: HirType): Exclude<ColumnKind, 'vector'> {

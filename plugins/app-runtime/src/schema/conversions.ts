@@ -87,7 +87,8 @@ const CONVERSIONS: Partial<Record<ColumnKind, Partial<Record<ColumnKind, Convers
       exact: column => `(${isWhole(column)} OR ${isReal(column)})`
     }
   },
-  json: { str: keep, json: keepBlindly }
+  json: { str: keep, json: keepBlindly },
+  file: { str: keep }
 }
 
 /** Returns the conversion between two types; null if no value can be converted. */

@@ -27,6 +27,7 @@ export function defaultLiteral(
       const document = new DocumentText(module).of(plain)
       return document === null ? null : storable(document)
     }
+    case 'file':
     case 'vector':
       return null
   }

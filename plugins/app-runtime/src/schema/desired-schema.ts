@@ -1,11 +1,12 @@
 import { type DatabaseCapabilities, databaseUses, type HirTable, type Program, type ProgramIndex } from '@svc/contracts'
 import { userTriggers } from '../auth/users/user-tables.ts'
 import { canonicalDecimalSql } from '../database/predicate-sql.ts'
+import { usesFiles } from '../storage/uses-files.ts'
 import { type ColumnType, columnType } from './column-type.ts'
 import { defaultLiteral } from './default-literal.ts'
 import { liveTables } from './live-tables.ts'
 import { indexName, quoted, searchTableName, tableName, textLiteral, vectorIndexName } from './names.ts'
-import { liveTriggers, searchTriggers } from './triggers.ts'
+import { fileTriggers, liveTriggers, searchTriggers } from './triggers.ts'
 
 export interface DesiredColumn extends ColumnType {
   readonly name: string
@@ -38,6 +39,8 @@ export interface DesiredSchema {
   readonly tables: readonly DesiredTable[]
   /** True if the changes of any table are recorded. */
   readonly isLive: boolean
+  /** True if the program stores files. */
+  readonly hasFiles: boolean
   /** True if the program has users, whose sessions and proofs are stored. */
   readonly hasUsers: boolean
   /** Unsupported declarations, one sentence each. */
@@ -77,12 +80,15 @@ export function desiredSchema(
     if (search !== null && fts) objects.push(...searchTriggers(name, search.columns))
     if (search !== null && !fts) notes.push(`${table.name}: this database has no full-text search`)
     if (live.has(name)) objects.push(...liveTriggers(name))
+    const fileNames = columns.filter(({ kind }) => kind === 'file').map(column => column.name)
+    objects.push(...fileTriggers(name, fileNames))
     if (program.users?.table === table.name) objects.push(...userTriggers(name))
     return { name, declared: table.name, columns, objects, search: fts ? search : null }
   })
   return {
     tables: desired,
     isLive: live.size > 0,
+    hasFiles: usesFiles(program),
     hasUsers: program.users !== null,
     problems: problemsOf(desired),
     notes

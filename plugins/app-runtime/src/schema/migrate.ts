@@ -4,6 +4,7 @@ import type { DatabaseStore, Program } from '@svc/contracts'
 import { defined, isSvcError } from '@svc/plugin-sdk'
 import { userTables } from '../auth/users/user-tables.ts'
 import { runErrors } from '../errors.ts'
+import { filesStatements } from '../storage/file-tables.ts'
 import { desiredSchema } from './desired-schema.ts'
 import { levelOf, type Renames, type SchemaPlan } from './plan.ts'
 import { type PlanOptions, planSchema } from './plan-schema.ts'
@@ -86,9 +87,9 @@ export function freshSchema(
   program: Program,
   capabilities: { readonly fts: boolean; readonly vector: boolean }
 ): string[] {
-  const { tables, isLive, hasUsers, problems } = desiredSchema(program, capabilities)
+  const { tables, isLive, hasUsers, hasFiles, problems } = desiredSchema(program, capabilities)
   if (problems.length > 0) throw runErrors.create('RUN_SCHEMA_REFUSED', `${program.path}: ${problems.join('; ')}`)
-  return [...(isLive ? changesStatements : []), ...(hasUsers ? userTables : []), ...tables.flatMap(createdStatements)]
+  return [...(isLive ? changesStatements : []), ...(hasUsers ? userTables : []), ...(hasFiles ? filesStatements : []), ...tables.flatMap(createdStatements)]
 }
 
 function planOptions(

@@ -1,4 +1,5 @@
 import { IDENTITIES_TABLE, SESSIONS_TABLE, userTables } from '../auth/users/user-tables.ts'
+import { FILES_TABLE, filesStatements } from '../storage/file-tables.ts'
 import type { DesiredSchema, DesiredTable } from './desired-schema.ts'
 import { findDuplicates } from './duplicates.ts'
 import { type ExistingSchema, existingSchema, type ReadDatabase } from './existing-schema.ts'
@@ -49,6 +50,7 @@ export async function planSchema(
   if (desired.isLive && !existing.hasChanges) statements.push(...changesStatements)
   const hasUserTables = [SESSIONS_TABLE, IDENTITIES_TABLE].every(name => existing.names.has(name))
   if (desired.hasUsers && !hasUserTables) statements.push(...userTables)
+  if (desired.hasFiles && !existing.names.has(FILES_TABLE)) statements.push(...filesStatements)
   const declaredNames = new Set<string>()
   for (const table of desired.tables) {
     const formerName = formerNames.get(table.name) ?? null
@@ -75,7 +77,7 @@ export async function planSchema(
     steps.push(...plan.steps)
     statements.push(...plan.statements)
   }
-  const isNothing = desired.tables.length === 0 && left.length === 0
+  const isNothing = desired.tables.length === 0 && left.length === 0 && !desired.hasFiles
   const isRefused = levelOf({ steps }) === 'refused'
   return { program, steps, statements: isNothing || isRefused ? [] : statements, notes }
 }

@@ -1,4 +1,5 @@
 import type { DesiredObject } from './desired-schema.ts'
+import { FILES_TABLE } from '../storage/file-tables.ts'
 import { quoted, searchTableName, textLiteral } from './names.ts'
 
 /** The table that records changes of rows for subscribers. */
@@ -49,6 +50,20 @@ export function searchTriggers(table: string, columns: readonly string[]): Desir
     trigger(table, `${table}_fts_on_update`, `UPDATE OF ${list}`, `${remove}\n  ${add}`),
     trigger(table, `${table}_fts_on_delete`, 'DELETE', remove)
   ]
+}
+
+/** Returns triggers that refuse a row whose column refers to a file that does not exist. */
+export function fileTriggers(table: string, columns: readonly string[]): DesiredObject[] {
+  return columns.flatMap(column => {
+    const value = `NEW.${quoted(column)}`
+    const isKnown = `EXISTS (SELECT 1 FROM ${FILES_TABLE} WHERE id = ${value})`
+    const message = textLiteral(`${column} must be a stored file`)
+    const body = `SELECT RAISE(ABORT, ${message}) WHERE ${value} IS NOT NULL AND NOT ${isKnown};`
+    return [
+      trigger(table, `${table}_${column}_file_on_insert`, 'INSERT', body),
+      trigger(table, `${table}_${column}_file_on_update`, `UPDATE OF ${quoted(column)}`, body)
+    ]
+  })
 }
 
 /** Returns a trigger. `event` is SQL: `INSERT`, `UPDATE OF "title"`. */

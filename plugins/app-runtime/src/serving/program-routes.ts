@@ -5,31 +5,50 @@ import type { AppCall } from '../apps/call-log.ts'
 import type { Admitted, EndpointGuard, Guards } from '../auth/guard.ts'
 import { runErrors } from '../errors.ts'
 import { ANONYMOUS_TEXT } from '../interpreter/request.ts'
+import { Uploads } from '../storage/uploads.ts'
 import { OK } from './endpoint-runner.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
 import type { EndedCall, RouteInput } from './messages.ts'
-import type { ProgramPool } from './program-pool.ts'
+import type { ProgramPool, Respond } from './program-pool.ts'
 import type { CallOrigin } from './program-thread-handle.ts'
 import { sendAnswer } from './send-answer.ts'
+import { sendResponse } from './send-response.ts'
+
+export interface RouteParts {
+  readonly endpoints: readonly Endpoint[]
+  readonly pool: Pick<ProgramPool, 'call'>
+  readonly guards: Pick<Guards, 'of' | 'originsOf'>
+  readonly lookups?: Pick<Lookups, 'answer' | 'statements' | 'lastStatements'> | null
+  readonly onCall?: OnCall
+  readonly onEnd?: OnEnd
+  /** Public directory, below which the files of `Response.file` are. */
+  readonly folder: string
+  /** Receives forms with files; null if the program stores none. */
+  readonly uploads?: Pick<Uploads, 'paramsOf' | 'receive'> | null
+}
 
 /** Returns the routes of a program's functions. Queries that `lookups` cannot run go to the pool. */
-export function programRoutes(
-  endpoints: readonly Endpoint[],
-  pool: Pick<ProgramPool, 'call'>,
-  guards: Pick<Guards, 'of' | 'originsOf'>,
-  lookups: Pick<Lookups, 'answer' | 'statements' | 'lastStatements'> | null = null,
-  onCall: OnCall = () => undefined,
-  onEnd: OnEnd = () => undefined
-): HttpHandlerRoute[] {
+export function programRoutes({
+  endpoints,
+  pool,
+  guards,
+  lookups = null,
+  onCall = () => undefined,
+  onEnd = () => undefined,
+  uploads = null,
+  folder
+}: RouteParts): HttpHandlerRoute[] {
   return endpoints.flatMap((endpoint, index) => {
     const { route, kind, name } = endpoint
     if (route === null) return []
-    const call = (exchange: HttpExchange, input: string, caller: string): void => {
+    const call: Call = (exchange, input, caller, onAnswer) => {
       const started = performance.now()
       const { requestId } = exchange.caller
-      const send = (status: number, body: string, sql: number | null = null): void => {
-        sendAnswer(exchange, status, body)
+      const send: Respond = (status, body, sql = null, response) => {
+        if (response === undefined) sendAnswer(exchange, status, body)
+        else sendResponse(exchange, status, response, folder)
+        onAnswer?.(status)
         const ms = Math.round((performance.now() - started) * 1000) / 1000
         const { method, path } = route
         onCall({ time: Date.now(), method, path, name: summary, status, ms, sql, request_id: requestId })
@@ -50,7 +69,7 @@ export function programRoutes(
       send(found.status, found.body, lookups.statements(index))
     }
     const summary = kind === 'route' ? name : `${kind} ${name}`
-    const handle = guarded(guards.of(name), handlerOf(endpoint as HttpEndpoint, call))
+    const handle = guarded(guards.of(name), handlerOf(endpoint as HttpEndpoint, call, uploads))
     return [
       { method: route.method, path: route.path, summary, handle, ...defined({ origins: guards.originsOf(name) }) }
     ]
@@ -63,7 +82,8 @@ export type OnEnd = (end: EndedCall, origin: CallOrigin, since: number) => void
 /** Receives each call of a route after its response was sent. */
 export type OnCall = (call: Omit<AppCall, 'id' | 'app'>) => void
 
-type Call = (exchange: HttpExchange, input: string, caller: string) => void
+/** `onAnswer` receives the status of the response. */
+type Call = (exchange: HttpExchange, input: string, caller: string, onAnswer?: (status: number) => void) => void
 type Handle = (exchange: HttpExchange, caller: string) => void
 
 function guarded(guard: EndpointGuard | null, handle: Handle): HttpHandlerRoute['handle'] {
@@ -72,14 +92,34 @@ function guarded(guard: EndpointGuard | null, handle: Handle): HttpHandlerRoute[
   return exchange => guard.admit(exchange, next)
 }
 
-function handlerOf(endpoint: HttpEndpoint, call: Call): Handle {
+function handlerOf(endpoint: HttpEndpoint, call: Call, uploads: RouteParts['uploads'] = null): Handle {
   const { kind } = endpoint
   const { body } = httpInputOf(endpoint)
   if (kind === 'query') return (exchange, caller) => call(exchange, exchange.query, caller)
-  if (kind !== 'route') return (exchange, caller) => withJson(exchange, text => call(exchange, text, caller))
   if (body.kind === 'none') return (exchange, caller) => call(exchange, routeInput(exchange, ''), caller)
+  const input = kind === 'route' ? routeInput : (_: HttpExchange, text: string) => text
   const withBody = body.kind === 'any' ? withText : withJson
-  return (exchange, caller) => withBody(exchange, text => call(exchange, routeInput(exchange, text), caller))
+  const handle: Handle = (exchange, caller) => {
+    withBody(exchange, text => call(exchange, input(exchange, text), caller))
+  }
+  const files = uploads?.paramsOf(endpoint.params)
+  if (!uploads || files === undefined || files.size === 0) return handle
+  const params = body.kind === 'whole' ? [body.param] : endpoint.params
+  return (exchange, caller) => {
+    if (!Uploads.isForm(exchange.request)) {
+      handle(exchange, caller)
+      return
+    }
+    uploads
+      .receive(exchange, params, files)
+      .then(({ values, discard }) => {
+        const json = body.kind === 'whole' ? (values[body.param.name] ?? null) : values
+        call(exchange, input(exchange, JSON.stringify(json)), caller, status => {
+          if (status !== OK) void discard().catch(() => undefined)
+        })
+      })
+      .catch((error: unknown) => exchange.fail(error))
+  }
 }
 
 const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i

@@ -86,7 +86,8 @@ export function contributeProgram(parts: SurfaceParts): void {
     lookups,
     onCall,
     onEnd: parts.onEnd,
-    uploads: parts.files?.uploads ?? null
+    uploads: parts.files?.uploads ?? null,
+    folder: resolve(dirname(program.path), ctx.config.public_directory)
   })
   const own = live === null ? plain : plain.map(route => live.watched(route))
   const described = [

@@ -35,6 +35,9 @@ import { firstPages, type PagesParts, showVersion } from '../pages/version-pages
 import { compareSchema, migrateSchema } from '../schema/migrate.ts'
 import { levelOf } from '../schema/plan.ts'
 import { limitsOf, type Settings } from '../settings.ts'
+import { collectFiles } from '../storage/collect-files.ts'
+import { openFiles } from '../storage/serve-files.ts'
+import { usesFiles } from '../storage/uses-files.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { openServices, type ProgramServices } from '../threads/program-services.ts'
 import { durableOptions, lookAfterDue, programKey } from '../workflows/look-after-due.ts'
@@ -114,6 +117,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const meshSteps = durable === null ? null : openMeshSteps(parts, store, durable.program, () => scheduler?.poke())
   // Effects end in reverse order, so leases are released after the threads have ended.
   ctx.effect(`run leases of ${file}`, () => scheduler?.release())
+  const files = usesFiles(program) ? await openFiles(ctx, program, programKey(path, ctx.projectRoot), store) : null
   // Checked while the thread loads the program. Most changes of a program do not affect its tables.
   const isAsWanted = hasDatabase ? hasTables(store, program, ctx.projectRoot) : Promise.resolve(true)
   const services = openServices(parts.services)
@@ -155,6 +159,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     answers: signal => ({
       ...HTTP_ANSWERS,
       ...services.answers,
+      ...(files?.answers ?? {}),
       ...(parts.shared === null ? {} : sharedRunsAnswers(parts.shared)),
       ...(hasDatabase ? storeAnswers(async () => store, signal) : {}),
       ...(ownThread === null ? {} : processAnswers(ownThread, limits.bytes, signal))
@@ -195,7 +200,20 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const lookups = await openLookups(ctx, { program, endpoints, access: database, limits })
   const { pages, problem } = await preparing
   const { bundler, http } = parts
-  const surface = { ctx, program, endpoints, pool, guards, lookups, compiler, live, calls: parts.apps.calls, onEnd }
+  if (files !== null) collectFiles(ctx, file, files.storage)
+  const surface = {
+    ctx,
+    program,
+    endpoints,
+    pool,
+    guards,
+    lookups,
+    compiler,
+    live,
+    files,
+    calls: parts.apps.calls,
+    onEnd
+  }
   contributeProgram({ ...surface, users, pages, channel, bundler, http, admin: parts.admin })
   if (channel !== null) {
     showVersion(parts, program, { pages, problem }, channel, () => watch?.again())
@@ -386,8 +404,10 @@ function reloadOnSave(
 }
 
 /** True if a program can use the database. Otherwise it is not opened. */
-function needsDatabase({ module, text }: Program): boolean {
+function needsDatabase(program: Program): boolean {
+  const { module, text } = program
   const { tables, actors, agents, workflows } = module
+  if (usesFiles(program)) return true
   return tables.length + actors.length + agents.length + workflows.length > 0 || /\bdb\s*\./.test(text)
 }
 

@@ -8,6 +8,7 @@ import t from 'tap'
 import { ProgramDatabase } from '#database'
 import { Interpreter, type Value } from '#interpreter'
 import { changesStatements, createTable, desiredSchema } from '#schema'
+import { filesStatements } from '#storage'
 import { hostOf, LIMITS, programFrom } from '../run-program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'program-'))
@@ -30,8 +31,9 @@ export interface Tables {
 
 /** Creates the tables of a program on an empty connection. */
 export function makeTables(connection: ThreadConnection, program: Program): void {
-  const { tables, isLive } = desiredSchema(program, { fts: true, vector: true })
+  const { tables, isLive, hasFiles } = desiredSchema(program, { fts: true, vector: true })
   if (isLive) for (const sql of changesStatements) connection.execute(sql)
+  if (hasFiles) for (const sql of filesStatements) connection.execute(sql)
   for (const { name, columns, search, objects } of tables) {
     connection.execute(createTable(name, columns))
     if (search !== null) connection.execute(search.sql)

@@ -19,6 +19,16 @@ const RECORDS: readonly BuiltinRecord[] = [
       ['items', { Generic: ['List', [{ Named: 'T' }]] }],
       ['next', { Generic: ['Option', [STR]] }]
     ]
+  },
+  {
+    name: 'File',
+    generics: [],
+    fields: [
+      ['id', STR],
+      ['name', STR],
+      ['content_type', STR],
+      ['size', { Named: 'int' }]
+    ]
   }
 ]
 
@@ -45,6 +55,7 @@ export function builtinRecords(
     fields,
     ...(generics.length > 0 ? { generics } : {}),
     is_pub: false,
+    is_builtin: true,
     span: { start: 0, end: 0 }
   }))
 }
