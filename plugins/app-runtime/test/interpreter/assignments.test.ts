@@ -98,3 +98,7 @@ t.test('lists that are changed in place are never seen through another variable'
     { numRuns: 300 }
   )
 })
+
+t.test('a str takes a list after +=', async t => {
+  t.same(lines('let mut text = "a"\ntext += [1]\nprint(text)'), ['a[1]'])
+})

@@ -347,6 +347,8 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
     'type Maybe { next: Option[Maybe] }',
     'fn f(xs: List[int]) to List[int] { let mut ys = []\n for x in xs { ys = ys.push(x + 1) }\n ys }',
     'fn f(a: List[int], b: List[int]) to List[int] { let mut ys = a\n ys = ys + b\n ys }',
+    'fn f(xs: List[int]) to List[int] { let mut ys = []\n for x in xs { ys += [x] }\n ys }',
+    'fn f(xs: List[int]) { for x in xs { let mut ys = [x]\n ys = ys + [1]\n print(ys) } }',
     'fn f() { risky(1)?\n print(1) }',
     'fn f() { let r = risky(1)\n print(r) }',
     'fn f(xs: List[int]) { xs.map(fn(x) print(x))\n print(1) }',

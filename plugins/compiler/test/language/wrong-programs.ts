@@ -748,6 +748,17 @@ fn f() uses net to int { g() } // W vox/effect/missing-time-decl`
     ys
 }`,
     `@reactive fn f() to int { 1 } // W lint.decorator_without_effect`,
+    `fn f(xs: List[int]) to List[int] {
+    let mut ys = []
+    for x in xs { ys = [x] + ys } // W lint.quadratic_push
+    ys
+}`,
+    `type Page { items: List[int] }
+fn f(xs: List[int]) to Page {
+    let mut page = Page { items: [] }
+    for x in xs { page.items = page.items.push(x) } // W lint.quadratic_push
+    page
+}`,
     `fn f(t: Task) to int { t.id } // W lint.row_id_alias`
   ]
 }

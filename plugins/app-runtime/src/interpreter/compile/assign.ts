@@ -2,6 +2,7 @@ import type { HirArgument, HirBinaryOperator, HirExpression, HirSpan } from '@sv
 import { fail } from '../failure.ts'
 import { type CallFrame, type Eval, JUMP } from '../machine.ts'
 import { callMethod } from '../methods/call-method.ts'
+import { add } from '../operators.ts'
 import { typeName } from '../type-name.ts'
 import { isList, isRecord, type Value } from '../value.ts'
 import { binaryOf } from './binary.ts'
@@ -145,27 +146,38 @@ function withPart(whole: Value, step: Step, key: Value, value: Value, isInPlace:
   return whole
 }
 
+interface Growth {
+  readonly items: readonly HirExpression[]
+  /** True for `+=`, which a str accepts, too. */
+  readonly isAddition: boolean
+}
+
 /** Returns the elements that `xs = xs.push(a)` or `xs += [a, b]` add to a list; null for other assignments. */
-function growthOf({ name }: Local, target: HirExpression, value: HirExpression): readonly HirExpression[] | null {
+function growthOf({ name }: Local, target: HirExpression, value: HirExpression): Growth | null {
   if ('MethodCall' in value) {
     const [object, method, args] = value.MethodCall
     const [only] = args
     const isPush = (method === 'push' || method === 'append') && args.length === 1 && only?.name === null
-    return isPush && 'Ident' in object && object.Ident[0] === name ? [(only as HirArgument).value] : null
+    return isPush && 'Ident' in object && object.Ident[0] === name
+      ? { items: [(only as HirArgument).value], isAddition: false }
+      : null
   }
   const change = changeOf(target, value)
-  return change?.operator === 'Add' && 'ListLit' in change.operand ? change.operand.ListLit[0] : null
+  return change?.operator === 'Add' && 'ListLit' in change.operand
+    ? { items: change.operand.ListLit[0], isAddition: true }
+    : null
 }
 
 /** Compiles the addition of elements to a variable's list, which is copied only if something else refers to it. */
-function grow(body: BodyCompiler, { slot, ownerSlot }: Local, items: readonly HirExpression[], at: number): Eval {
+function grow(body: BodyCompiler, { slot, ownerSlot }: Local, { items, isAddition }: Growth, at: number): Eval {
   const values = items.map(item => body.value(item))
   const { machine } = body
   return (frame: CallFrame) => {
     const list = frame[slot] as Value
     const added = values.map(value => value(frame))
     if (!isList(list)) {
-      for (const value of added) frame[slot] = callMethod(machine, list, 'push', [value], at)
+      if (isAddition) frame[slot] = add(list, added, at)
+      else for (const value of added) frame[slot] = callMethod(machine, list, 'push', [value], at)
       return null
     }
     machine.allocate(8 * added.length, at)
