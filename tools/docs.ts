@@ -1,5 +1,5 @@
-// Writes the generated files: docs/config.md, docs/hooks.md, .env.example, the registry of MCP tools and the methods of
-// the daemon. `npm run docs`
+// Writes the generated files: docs/config.md, docs/hooks.md, docs/library.md, .env.example, the registry of MCP tools and
+// the methods of the daemon. `npm run docs`
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { describePlugin, type Plugin, type PluginManifest } from '@svc/plugin-sd
 import { declarePlugins } from '../kernel/src/host/sections.ts'
 import { renderConfigReference, renderEnvExample } from '../kernel/tools/config-reference.ts'
 import { renderHooksPage } from './hooks-page.ts'
+import { renderLibraryPage } from './library-page.ts'
 import { renderRpcMethods } from './rpc-methods.ts'
 import { renderToolRegistry } from './tool-registry.ts'
 
@@ -19,6 +20,7 @@ export async function generatedDocs(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ['docs/config.md', configReference(manifests)],
     ['docs/hooks.md', renderHooksPage(manifests, ROOT)],
+    ['docs/library.md', renderLibraryPage()],
     ['.env.example', `${ENV_INTRODUCTION}\n${renderEnvExample(manifests).trimEnd()}\n`],
     ['contracts/mcp/tool-registry.canonical.yaml', renderToolRegistry(manifests)],
     ['contracts/orchestration/orch-daemon-rpc-methods.schema.json', renderRpcMethods(manifests)]

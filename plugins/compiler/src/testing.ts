@@ -11,3 +11,4 @@ export { named, type RigidType, resolved, type Type, type TypeDef } from './type
 export { DECORATORS } from './syntax/decorators.ts'
 export { lex } from './syntax/lexer.ts'
 export { KEYWORDS, Kind, LAST_KEYWORD } from './syntax/token.ts'
+export { NATIVE_RECORDS, SAME_METHODS } from './types/natives-table.ts'

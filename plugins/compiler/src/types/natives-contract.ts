@@ -71,6 +71,8 @@ export interface Natives {
   namespaces(): readonly string[]
   /** A method of a builtin type. */
   method(def: TypeDef, name: string): NativeSignature | undefined
+  /** Methods and fields of a builtin type, by name; null for a type that the table does not know. */
+  members(def: TypeDef): ReadonlyMap<string, NativeMember> | null
   /** Names of the methods of a type; null for a type whose methods are unknown. */
   methodNames(def: TypeDef): readonly string[] | null
   /** A type that only natives have: `Regex`, `Json`, `FileInfo`. */

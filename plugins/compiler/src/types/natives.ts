@@ -252,6 +252,7 @@ export const NATIVES: Natives = {
     const member = (membersOf(def) ?? ofEveryValue()).get(name)
     return member !== undefined && isNativeFunction(member) ? member : undefined
   },
+  members: membersOf,
   methodNames(def) {
     const members = membersOf(def)
     return members === null ? null : [...members].filter(([, each]) => isNativeFunction(each)).map(([name]) => name)
