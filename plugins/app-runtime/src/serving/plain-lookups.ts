@@ -115,6 +115,11 @@ class LookupSearch {
     return statements
   }
 
+  /** True if the program does not declare the name. */
+  isFree(name: string): boolean {
+    return !this.#others.has(name) && !this.#constructors.has(name)
+  }
+
   isValue(name: string): boolean {
     if (this.#others.has(name)) return false
     const parts = this.#constructors.get(name)
@@ -172,7 +177,7 @@ class PlainBody {
       const [object, method, args] = expression.MethodCall
       return METHODS.has(method) && this.#is(object) && args.every(({ value }) => this.#is(value))
     }
-    if ('FieldAccess' in expression) return this.#is(expression.FieldAccess[0])
+    if ('FieldAccess' in expression) return this.#isUser(expression) || this.#is(expression.FieldAccess[0])
     if ('Try' in expression) return this.#is(expression.Try.target)
     if ('Unary' in expression) return this.#is(expression.Unary[1])
     if ('Binary' in expression) {
@@ -198,6 +203,14 @@ class PlainBody {
     }
     if ('TupleLit' in expression) return expression.TupleLit[0].length === 0
     return Object.keys(expression).some(form => /^(?:Int|Float|String|Bool|Decimal)Lit$/.test(form))
+  }
+
+  /** True for `request.user`, the identity of the caller. */
+  #isUser(expression: HirExpression): boolean {
+    if (!('FieldAccess' in expression)) return false
+    const [object, member] = expression.FieldAccess
+    const isRequest = 'Ident' in object && object.Ident[0] === 'request' && this.#search.isFree('request')
+    return isRequest && member === 'user' && !this.#locals.has('request')
   }
 
   #isCall(callee: HirExpression, args: readonly { readonly value: HirExpression }[]): boolean {

@@ -142,3 +142,25 @@ t.test('a revoked API key ends, and a list shows no key', async t => {
   while (status === 200) status = (await call(app, 'GET /api/query/whoami', { 'x-api-key': token })).status
   t.equal(status, 401)
 })
+
+t.test('a guarded query that finds a row by id is a lookup, and knows its caller', async t => {
+  const source = `
+@table type Note { owner: str }
+@public @mutation fn add(owner: str) to int { db.Note.insert({ owner: owner }) }
+@auth @query fn note(id: Id[Note]) to Option[str] {
+    match db.Note.get(id) {
+        Some(note) => if note.owner is request.user.id { Some(note.owner) } else { None }
+        None => None
+    }
+}
+`
+  const app = await serveInProcess(t, source, { set: SET })
+  await app.post('/api/mutation/add', { owner: 'ann' })
+  const [ann, eve] = [bearer(await ownToken()), bearer(await ownToken({ sub: 'eve' }))]
+  // The first calls run in a thread, the others in the main thread.
+  for (let left = 30; left > 0; left--) {
+    t.match(await call(app, 'GET /api/query/note?id=1', ann), { status: 200, body: 'ann' })
+    t.match(await call(app, 'GET /api/query/note?id=1', eve), { status: 200, body: null })
+    t.equal((await call(app, 'GET /api/query/note?id=1')).status, 401)
+  }
+})

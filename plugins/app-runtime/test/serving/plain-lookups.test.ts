@@ -147,3 +147,14 @@ http get "/notes" -> List[Note] { all_notes() }
   )
   t.same([own.constants, own.tests, own.conditions], [[], [], []])
 })
+
+t.test('a guarded query stays plain if it reads only the identity of its caller', t => {
+  const guarded = (body: string): number | null => {
+    const source = `${DECLARED}\n@auth\n@query\nfn q(id: Id[Note]) to Option[Note] { ${body} }\n`
+    return plainLookups(programFrom(source)).queries.get('q') ?? null
+  }
+  t.equal(guarded('db.Note.get(id)'), 1)
+  t.equal(guarded('if request.user.id is "ann" { db.Note.get(id) } else { None }'), 1)
+  t.equal(guarded('if request.header("a").is_some() { db.Note.get(id) } else { None }'), null)
+  t.end()
+})
