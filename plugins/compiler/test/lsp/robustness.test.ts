@@ -8,13 +8,17 @@ import {
   completions,
   definition,
   documentSymbols,
+  formattingEdits,
   hover,
+  inlayHints,
   OpenFiles,
   publishedDiagnostics,
   RenameRefused,
+  rangeFormattingEdits,
   references,
   rename,
   semanticTokens,
+  signatureHelp,
   Workspace
 } from '#lsp'
 import { mutated, randomFrom, tokenSoup } from '../mutated-source.ts'
@@ -54,6 +58,14 @@ t.test('every request succeeds for incomplete sources at any cursor position', t
       publishedDiagnostics(analysis)
       documentSymbols(analysis)
       codeLenses(analysis)
+      const whole = { start: document.positionAt(0), end: document.positionAt(source.length) }
+      for (const { position } of inlayHints(analysis, whole)) {
+        if (document.offsetAt(position) > source.length) t.fail(`an inlay hint is outside of the file\n${source}`)
+      }
+      const formatted = TextDocument.applyEdits(document, formattingEdits(analysis))
+      if (TextDocument.applyEdits(document, rangeFormattingEdits(analysis, whole)) !== formatted) {
+        t.fail(`the format of the whole range is not that of the file\n${source}`)
+      }
       const { data } = semanticTokens(analysis)
       for (let at = 0; at < data.length; at += 5) {
         const [down = 0, along = 0, length = 0, type = -1] = data.slice(at, at + 4)
@@ -65,6 +77,9 @@ t.test('every request succeeds for incomplete sources at any cursor position', t
           if (textEdit === undefined) t.fail(`a completion has no text edit\n${source}`)
         }
         hover(analysis, position)
+        for (const { parameters } of signatureHelp(analysis, position)?.signatures ?? []) {
+          if (parameters === undefined) t.fail(`a signature has no parameters\n${source}`)
+        }
         definition(analysis, position, alone)
         references(analysis, position, true, alone)
         renameOrRefuse(analysis, position, random() < 0.5 ? 'fresh' : 'Fresh')
