@@ -23,6 +23,8 @@ import type { Signature } from './declare.ts'
 import type { BodyInference } from './infer.ts'
 import { checkOptions } from './options.ts'
 import { bindPattern } from './patterns.ts'
+import { meaningOf, reportUndefined } from './resolve.ts'
+import { checkRoute } from './route-loaders.ts'
 import { ANY, answer, named, newVar, type Type } from './type.ts'
 import { unify } from './unify.ts'
 
@@ -79,6 +81,9 @@ function inferDeclaration(inference: BodyInference, item: Declaration): void {
       return
     case 'Table':
       checkDefaults(inference, item.fields)
+      return
+    case 'Routes':
+      for (const entry of item.entries) if (entry.kind === 'RouteEntry') checkRoute(context, entry, '')
       return
     case 'StateMachine':
       checkMachine(inference, item)
@@ -216,6 +221,11 @@ function inferComponent(inference: BodyInference, item: Component): void {
         inferMemberValue(inference, member)
         break
       case 'Effect':
+        for (const name of member.dependencies ?? []) {
+          if (meaningOf(context, name.text) === null) reportUndefined(context, name.text, name, false)
+        }
+        inference.body(member.body, null)
+        break
       case 'Lifecycle':
         inference.body(member.body, null)
         break
@@ -300,7 +310,7 @@ function checkTransition(inference: BodyInference, { params, from, fromArgs, tar
     if (field === undefined) inference.infer(arg)
     else inference.check(arg, field.type, { code: 'typecheck.arg_mismatch', message })
   }
-  if (state !== undefined && given.length !== state.fields.length) {
+  if (state !== undefined && given.length > state.fields.length) {
     const message = `\`${target.text}\` has ${state.fields.length} parameters, but the transition gives ${given.length}`
     context.report('typecheck.arity', message, target)
   }

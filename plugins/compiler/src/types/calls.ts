@@ -4,6 +4,7 @@ import type { Argument, Call, Expression, Identifier, Member, Spawn } from '../s
 import { bare } from '../syntax/entries.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { Span } from '../syntax/node.ts'
+import { checkBound } from './bounds.ts'
 import { ELEMENT, MAP, map, OPTION, option, RESULT, result, STR, UNIT } from './builtin-types.ts'
 import type { Context, Inference, Why, Within } from './context.ts'
 import { coerce, fieldTypeOf, instantiate, unwrapped } from './conversions.ts'
@@ -11,7 +12,7 @@ import { inferDatabase } from './database.ts'
 import type { Signature } from './declare.ts'
 import { durationProblems } from './durations.ts'
 import { checkCrate, namespacePath, reportMissingMember } from './members.ts'
-import { BOUND_TYPES, type Bound, isNativeFunction, type NativeSignature } from './natives-contract.ts'
+import { isNativeFunction, type NativeSignature } from './natives-contract.ts'
 import { expectArguments } from './records.ts'
 import { freshVars, isCallable, isTag, meaningOf, nearest, reportDeprecated, reportUndefined } from './resolve.ts'
 import { show } from './show.ts'
@@ -218,7 +219,8 @@ function callNative(
   if (name === 'Ok' && site.args.length === 0 && head.kind === 'named') unify(head.args[0] as Type, UNIT)
   if ((name === 'Error' || name === 'Err') && isConstructor && head.kind === 'named')
     defaultError(context, head.args[1])
-  for (const [parameter, bound] of native.bounds) checkBound(context, by.get(parameter) ?? ANY, bound, name, site)
+  for (const [parameter, bound] of native.bounds)
+    checkBound(context, by.get(parameter) ?? ANY, bound, name, site.args[0]?.value ?? site.at)
   return found
 }
 
@@ -226,25 +228,6 @@ function callNative(
 function defaultError(_context: Context, error: Type | undefined): void {
   const type = error === undefined ? ANY : resolved(error)
   if (type.kind === 'var') unify(type, STR)
-}
-
-function checkBound(context: Context, type: Type, bound: Bound, name: string, { args, at }: CallSite): void {
-  const place = args[0]?.value ?? at
-  context.when(
-    type,
-    place,
-    known => {
-      const value = unwrapped(known)
-      if (value.kind === 'any' || value.kind === 'error' || value.kind === 'never') return
-      if (bound === 'sized' && (value.kind === 'record' || value.kind === 'tuple')) return
-      if (value.kind === 'named' && BOUND_TYPES[bound].has(value.def.name)) return
-      if (value.kind === 'named' && bound === 'sized' && (value.def.fields !== null || value.def.kind === 'opaque'))
-        return
-      const wanted = { ordered: 'values that `<` compares', sized: 'a value with a length', duration: 'a duration' }
-      context.report('typecheck.arg_mismatch', `\`${name}\` takes ${wanted[bound]}`, place, { foundType: show(value) })
-    },
-    false
-  )
 }
 
 function callMember(inference: Inference, callee: Member, site: CallSite): Type {
@@ -282,7 +265,7 @@ function callLater(inference: Inference, callee: Member, object: Type, site: Cal
   const type = newVar(site.at)
   context.when(object, callee.property, known => {
     const args = site.args.map((argument, index) => ({ ...argument, type: found[index] as Type }))
-    unify(type, callMethod(typed(inference, args), callee, known, { ...site, expected: null }))
+    context.found(type, callMethod(typed(inference, args), callee, known, { ...site, expected: null }), callee)
   })
   return type
 }
@@ -467,6 +450,7 @@ function reportSpawn(context: Context, named: Expression): void {
 
 function callValue(inference: Inference, callee: Type, at: Span, site: CallSite): Type {
   const { context } = inference
+  if (unwrapped(callee).kind === 'var') context.settle()
   const type = unwrapped(callee)
   switch (type.kind) {
     case 'fn': {

@@ -3,11 +3,13 @@ import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnost
 import type { Declaration, Handler, Module } from '../syntax/ast.ts'
 import type { Expression, ObjectLiteral } from '../syntax/ast-expressions.ts'
 import { NO_ID, type Span } from '../syntax/node.ts'
+import { conversionTo } from './conversions.ts'
 import type { DbTables } from './db/db-tables.ts'
 import type { Declarations } from './declare.ts'
 import type { ModuleNames } from './module-names.ts'
 import type { Natives } from './natives-contract.ts'
 import { Scopes } from './scopes.ts'
+import { show } from './show.ts'
 import { ANY, resolved, type Type, type VarType } from './type.ts'
 import type { Conversion, ResolvedCall, TypedMatch, Use } from './typed-module.ts'
 import { link, takeWoken } from './unify.ts'
@@ -171,6 +173,16 @@ export class Context {
     }
     if (variable.waiting === null) variable.waiting = [retry]
     else variable.waiting.push(retry)
+  }
+
+  /** Gives a variable the type that was found for it. Its place may have given it another one before. */
+  found(variable: Type, type: Type, at: Span): void {
+    const expected = resolved(variable)
+    if (conversionTo(resolved(type), expected, null, false) !== false) return
+    this.report('typecheck.arg_mismatch', 'the value does not have the type with which it is used', at, {
+      expectedType: show(expected),
+      foundType: show(type)
+    })
   }
 
   /** Tries constraints again whose variable was linked. */

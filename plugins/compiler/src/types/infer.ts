@@ -203,8 +203,11 @@ export class BodyInference implements Inference {
         })
         return values.length === 0 ? ERROR : this.#join(values)
       }
-      case 'For':
-        return list(this.#for(expression, body => this.infer(body)))
+      case 'For': {
+        const item = resolved(this.#for(expression, body => this.infer(body)))
+        // A body without a value makes a loop without one.
+        return item === UNIT ? UNIT : list(item)
+      }
       case 'Lambda':
         return this.#lambda(expression, null, null)
       case 'Spawn':
@@ -382,6 +385,7 @@ export class BodyInference implements Inference {
     const { target, operator, value } = statement
     checkMutable(context, statement)
     const expected = this.infer(target)
+    this.#checkPart(target)
     if (operator !== '=') {
       const found = this.infer(value)
       const at = { start: statement.start, end: statement.end, left: target, right: value }
@@ -400,6 +404,16 @@ export class BodyInference implements Inference {
       code: 'typecheck.assign_mismatch',
       message: 'the type of the value does not match the variable'
     })
+  }
+
+  /** Reports an assignment to a part of a value that has no parts of its own to change: a character, an item of a tuple. */
+  #checkPart(target: Expression): void {
+    const { context } = this
+    if (target.kind !== 'IndexAccess' && target.kind !== 'TupleIndex') return
+    const owner = unwrapped(context.types[target.object.id] ?? ERROR)
+    if (owner !== STR && owner.kind !== 'tuple') return
+    const message = `a part of a value of type ${show(owner)} cannot be assigned`
+    context.report('typecheck.operands', message, target, { suggestions: ['assign a whole new value'] })
   }
 
   #return({ value, start, end }: Return, { expected, why, returns }: Frame): void {
@@ -583,7 +597,7 @@ export class BodyInference implements Inference {
     if (type.kind === 'var') {
       const item = newVar(at)
       context.when(type, at, known => {
-        unify(item, this.#itemOf(at, known))
+        context.found(item, this.#itemOf(at, known), at)
       })
       return item
     }
@@ -812,7 +826,7 @@ export class BodyInference implements Inference {
       const type = newVar(at)
       const { frame } = context
       context.when(found, at, known => {
-        unify(type, this.#tryOf(known, at, frame))
+        context.found(type, this.#tryOf(known, at, frame), at)
       })
       return type
     }

@@ -13,7 +13,6 @@ import { meaningOf, nativeValue, nearest } from './resolve.ts'
 import { CURATED_CRATES } from './rust-crates.ts'
 import { show } from './show.ts'
 import { ANY, ERROR, newVar, resolved, type Type } from './type.ts'
-import { unify } from './unify.ts'
 
 export function inferMember(inference: Inference, node: Member): Type {
   const { context } = inference
@@ -32,7 +31,7 @@ export function inferMember(inference: Inference, node: Member): Type {
     if (unwrapped(object).kind === 'var') {
       const type = newVar(node.property)
       context.when(unwrapped(object), node.property, known => {
-        unify(type, memberOf(context, node, known))
+        context.found(type, memberOf(context, node, known), node)
       })
       return type
     }
@@ -93,12 +92,16 @@ function namespaceMember(context: Context, node: Member, path: string): Type {
   const members = context.natives.namespace(owner)
   const member = members?.get(node.property.text)
   if (member === undefined) {
-    if (context.natives.namespace(path) === undefined) reportMissingMember(context, node.property, owner, members)
+    if (context.natives.namespace(path) !== undefined) {
+      context.report('typecheck.undefined', `\`${path}\` is a namespace, not a value`, node)
+      return ERROR
+    }
+    reportMissingMember(context, node.property, owner, members)
     context.addUse({ kind: 'host', node, path })
     return ANY
   }
   if (isNativeFunction(member)) context.addUse({ kind: 'native', node, native: member, path })
-  return nativeValue(member, node)
+  return nativeValue(context, member, node)
 }
 
 /** Reports a member that a known namespace lacks. Hosts may add namespaces. */
@@ -208,12 +211,12 @@ export function inferTupleIndex(inference: Inference, node: TupleIndex): Type {
         const message = `a tuple of ${value.items.length} has no item ${node.index}`
         context.report('typecheck.unknown_field', message, node)
       }
-      unify(type, item ?? ERROR)
+      context.found(type, item ?? ERROR, node)
     } else {
       if (value.kind !== 'any' && value.kind !== 'error' && value.kind !== 'never') {
         context.report('typecheck.unknown_field', `${show(value)} has no item ${node.index}`, node)
       }
-      unify(type, value.kind === 'any' ? ANY : ERROR)
+      context.found(type, value.kind === 'any' ? ANY : ERROR, node)
     }
   })
   return resolved(type)
@@ -226,7 +229,7 @@ export function inferIndex(inference: Inference, node: IndexAccess): Type {
   const index = inference.infer(node.index)
   const type = newVar(node)
   context.when(unwrapped(object), node, known => {
-    unify(type, elementOf(context, node, unwrapped(known), index))
+    context.found(type, elementOf(context, node, unwrapped(known), index), node)
   })
   return resolved(type)
 }

@@ -45,7 +45,7 @@ export function inferUnary(inference: Inference, expression: Unary): Type {
   if (known.kind === 'var') {
     const type = newVar(expression)
     context.when(known, expression, value => {
-      unify(type, negated(context, expression, value))
+      context.found(type, negated(context, expression, value), expression)
     })
     return type
   }
@@ -117,20 +117,13 @@ export function operands(
     const waits = a.kind === 'var' ? a : b
     context.when(waits, at, () => {
       const now = operands(context, at, operator, left, right)
-      if (type.kind === 'var') coerceResult(type, now)
+      if (type.kind === 'var') context.found(type, now, at)
     })
     return type
   }
   if (known !== null) return known
   context.report('typecheck.operands', `\`${operator}\` does not accept ${show(left)} and ${show(right)}`, at)
   return isComparison ? BOOL : ERROR
-}
-
-function coerceResult(variable: Type, type: Type): void {
-  if (!unify(variable, type)) {
-    // The place of the operator was given the type of the other operand: an int where a float is computed.
-    conversionTo(type, resolved(variable), null, false)
-  }
 }
 
 /** Returns null for operands that the operator does not accept, and `unknown` if that depends on a variable. */

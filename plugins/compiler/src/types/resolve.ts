@@ -5,6 +5,7 @@ import type { Assign } from '../syntax/ast-statements.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { Span } from '../syntax/node.ts'
 import { isViewTag } from '../syntax/view-tags.ts'
+import { checkBound } from './bounds.ts'
 import { ELEMENT } from './builtin-types.ts'
 import type { Context } from './context.ts'
 import { fieldTypeOf, instantiate } from './conversions.ts'
@@ -47,9 +48,10 @@ export function inferName(context: Context, node: Identifier): Type {
     case 'module':
       return moduleValue(context, meaning.entry, node)
     case 'native':
-      return nativeValue(meaning.native, node)
+      return nativeValue(context, meaning.native, node)
     case 'root':
-      return ANY
+      context.report('typecheck.undefined', `\`${name}\` is a namespace, not a value`, node)
+      return ERROR
     default:
       if (name === 'db') {
         context.report('typecheck.db.modifier', '`db` is not a value', node, {
@@ -100,9 +102,15 @@ function variantType({ def, fields }: VariantType, origin: Span): Type {
   )
 }
 
-export function nativeValue(native: NativeMember, origin: Span): Type {
+export function nativeValue(context: Context, native: NativeMember, origin: Span): Type {
   const type = isNativeFunction(native) ? fn(native.params, native.result) : native.type
-  return native.generics.length === 0 ? type : substitute(type, freshVars(native.generics, origin))
+  if (native.generics.length === 0) return type
+  const by = freshVars(native.generics, origin)
+  if (isNativeFunction(native)) {
+    for (const [parameter, bound] of native.bounds)
+      checkBound(context, by.get(parameter) ?? ANY, bound, native.path, origin)
+  }
+  return substitute(type, by)
 }
 
 export function freshVars(generics: readonly RigidType[], origin: Span): Substitution {
