@@ -33,9 +33,9 @@ type Order${n} {
 }
 
 type State${n} =
-    | Open(since: int)
-    | Paid(amount: int, by: str)
-    | Closed
+    | Open${n}(since: int)
+    | Paid${n}(amount: int, by: str)
+    | Closed${n}
 
 fn total_${n}(amounts: List[int], discount: int) to int {
     let mut sum = 0
@@ -51,9 +51,9 @@ fn total_${n}(amounts: List[int], discount: int) to int {
 
 fn label_${n}(state: State${n}) to str {
     match state {
-        Open(since) => "open since " + str(since)
-        Paid(amount, by) => "paid " + str(amount) + " by " + by
-        Closed => "closed"
+        Open${n}(since) => "open since " + str(since)
+        Paid${n}(amount, by) => "paid " + str(amount) + " by " + by
+        Closed${n} => "closed"
     }
 }
 
