@@ -56,7 +56,7 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   }),
   panic: native(0, 1, ([message = '']) => fail('RUN_PANIC', display(message) || 'the program panicked')),
   has_capability: native(1, 1, (args, { host }) => {
-    const name = textArg(args, 0)
+    const [name] = args
     return CAPABILITIES.some(each => each === name && host.capabilities.has(each))
   }),
   int: native(1, 1, ([value = null]) => toInt(value)),

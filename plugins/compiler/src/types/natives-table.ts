@@ -161,6 +161,13 @@ export const NATIVE_NAMESPACES: Readonly<Record<string, string>> = {
     subscribe(domain: str) to Result[str] uses net // Subscribes to a domain of the gateway.
     unsubscribe(domain: str) to Result[str] uses net // Ends a subscription.
     notify(domain: str, message: str) to Result[str] uses net // Notifies all subscribers of a domain.`,
+  Response: `
+    html(text: str) to Response // An HTML document.
+    text(text: str) to Response // A plain text.
+    json(value: any) to Response // A value as JSON.
+    redirect(url: str, status?: int) to Response // Sends the browser to another URL, with status 302 unless another one is given.
+    bytes(content: List[int], content_type?: str) to Response // Bytes, from 0 to 255 each.
+    file(path: str) to Response // A file below the public directory.`,
   Speech: `
     transcribe(path: str) to Result[str] uses fs // Returns the transcript of a recording.`
 }
@@ -189,7 +196,7 @@ export const NATIVE_GLOBALS = `
   print(values...: any) to Unit // Prints its arguments on one line, separated by spaces.
   assert(condition: bool, message?: any) to Unit // Fails if the condition is false.
   panic(message?: any) to never // Ends the program with a message.
-  has_capability(name: str) to bool // True if the host grants a capability.
+  has_capability(capability: any) to bool // True if the host grants a capability, such as \`"net"\`.
   int(x: any) to int // Converts a value to an int.
   float(x: any) to float // Converts a value to a float.
   bool(x: any) to bool // Converts a value to a bool: false for zero, empty and missing values.
@@ -326,6 +333,17 @@ export const NATIVE_MEMBERS: Readonly<Record<string, string>> = {
     name: str // The name that the file was uploaded with.
     content_type: str // The media type, as the uploader named it: \`image/png\`.
     size: int // The size in bytes.`,
+  Response: `
+    with_status(status: int) to Response // The same response with another status.
+    with_header(name: str, value: str) to Response // The same response with one more header.
+    with_cookie(name: str, value: str, options?: CookieOptions) to Response // The same response with one more cookie.`,
+  CookieOptions: `
+    max_age?: int // Seconds until browsers remove the cookie; without it, at their end.
+    path?: str // Path for which browsers send it: \`/\`.
+    domain?: str // Domain for which browsers send it; without it, only this host.
+    same_site?: str // \`strict\`, \`lax\` or \`none\`; without it \`lax\`.
+    http_only?: bool // Hides it from scripts; true unless \`false\` is given.
+    secure?: bool // Sends it only over TLS; true unless the server is local.`,
   Identity: `
     id: str // The id of the user.
     roles?: List[str] // The roles of the user.

@@ -208,6 +208,7 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
     'fn f() to int { panic("no") }',
     '@require(n > 0, "positive") @ensure(result > 0) fn f(n: int) to int { n }',
     'fn f() to str { type_of(1) + to_string(2) }',
+    'fn f(grant: cap) to bool { has_capability(grant) or has_capability("net") }',
     'fn f() to int { int("1") + int(2.5) + int(true) }',
     'fn f() to int { len([1]) + len("a") + len({ a: 1 }) }',
     'extern fn shout(text: str) to str = "shout"\nfn f() to str { shout("a") }',
