@@ -43,7 +43,7 @@ export interface StreamCaller extends Pick<HttpExchange, 'request' | 'caller'> {
 export type Continue = (exchange: HttpExchange, admitted: Admitted) => void
 
 /** Answers a request that a guard refuses. */
-export type Answer = (exchange: HttpExchange, refusal: Refusal) => void
+export type Answer = (exchange: HttpExchange, refusal: Refusal) => unknown
 
 const ANYONE: Admitted = { text: ANONYMOUS_TEXT, proven: null }
 
@@ -135,9 +135,9 @@ export class EndpointGuard {
 
   /** Continues if the request is admitted; else `answer` answers it. */
   admit(exchange: HttpExchange, next: Continue, answer: Answer = refuse): void {
-    for (const limit of this.#early) if (this.#isLimited(exchange, limit, null)) return
+    for (const limit of this.#early) if (this.#isLimited(exchange, limit, null, answer)) return
     if (this.#webhook === null) this.#identify(exchange, next, answer)
-    else this.#verify(this.#webhook, exchange, next)
+    else this.#verify(this.#webhook, exchange, next, answer)
   }
 
   /**
@@ -189,18 +189,18 @@ export class EndpointGuard {
   }
 
   /** Checks the signature of a webhook, whose body is then read already. */
-  #verify(rule: WebhookRule, exchange: HttpExchange, next: Continue): void {
+  #verify(rule: WebhookRule, exchange: HttpExchange, next: Continue, answer: Answer): void {
     const { webhooks } = this.#parts
     if (!webhooks.has(rule)) {
       const setting = `plugins.app-runtime.auth.webhooks.${rule.secret}`
       this.#parts.log.error(`${this.#name} refuses its webhook, because ${setting} is not set`)
-      refuse(exchange, { kind: 'unavailable' })
+      answer(exchange, { kind: 'unavailable' })
       return
     }
     exchange.body(bytes => {
       const problem = webhooks.problemOf(rule, exchange.request.headers, bytes)
-      if (problem === null) this.#identify(withBody(exchange, bytes), next, refuse)
-      else refuse(exchange, { kind: 'signature', problem })
+      if (problem === null) this.#identify(withBody(exchange, bytes), next, answer)
+      else answer(exchange, { kind: 'signature', problem })
     })
   }
 
@@ -227,7 +227,7 @@ export class EndpointGuard {
             error,
             request_id: exchange.caller.requestId
           })
-          refuse(exchange, { kind: 'unavailable' })
+          answer(exchange, { kind: 'unavailable' })
         }
       )
       .catch((error: unknown) => exchange.fail(error))
@@ -248,15 +248,15 @@ export class EndpointGuard {
       )
       return
     }
-    for (const limit of this.#late) if (this.#isLimited(exchange, limit, proven)) return
+    for (const limit of this.#late) if (this.#isLimited(exchange, limit, proven, answer)) return
     exchange.response.setHeader('cache-control', 'no-store')
     const parts = this.#use === 'all' ? partsOf(exchange) : null
     next(exchange, { text: callerText(proven?.json ?? null, parts), proven })
   }
 
-  #isLimited(exchange: HttpExchange, limit: KeyedLimit, proven: Proven | null): boolean {
+  #isLimited(exchange: HttpExchange, limit: KeyedLimit, proven: Proven | null, answer: Answer): boolean {
     const waitMs = this.#parts.limits.take(limit.prefix + subjectOf(exchange, limit, proven), limit)
-    if (waitMs > 0) refuse(exchange, { kind: 'limited', limit, waitMs })
+    if (waitMs > 0) answer(exchange, { kind: 'limited', limit, waitMs })
     return waitMs > 0
   }
 }

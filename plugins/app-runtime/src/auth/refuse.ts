@@ -19,14 +19,15 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Answers a request that a guard refuses, in the form of errors of functions. */
-export function refuse(exchange: HttpExchange, refusal: Refusal): void {
+/** Answers a request that a guard refuses, in the form of errors of functions. Returns the status. */
+export function refuse(exchange: HttpExchange, refusal: Refusal): number {
   const { code, headers = {}, ...rest } = answerOf(refusal)
   const { caller } = exchange
   caller.recordError?.(code)
   const { status } = runErrors.specs[code]
   const body = JSON.stringify({ ...rest, code, request_id: caller.requestId })
   exchange.send(status, 'application/json; charset=utf-8', body, { 'cache-control': 'no-store', ...headers })
+  return status
 }
 
 const refusals = new WeakMap<object, Refusal>()

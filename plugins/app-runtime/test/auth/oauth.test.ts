@@ -1,0 +1,158 @@
+import t, { type Test } from 'tap'
+import type { ServedApp } from '../../../../test/e2e/served-in-process.ts'
+import { Browser, openIdServer } from './openid-provider.ts'
+import { NOTES, PASSWORD, serveNotes, signUp } from './users-app.ts'
+
+t.setTimeout(300_000)
+
+const SECRET = 'a client secret of the tests, long enough'
+
+/** A program whose users sign in with a provider on another port. */
+async function serveWithProvider(t: Test, source = NOTES): Promise<ServedApp> {
+  const server = await openIdServer(t, SECRET)
+  const provider = (secret: string) => `{ issuer = "${server.issuer}", client_id = "app", client_secret = "${secret}" }`
+  const app = await serveNotes(t, source, [
+    `plugins.app-runtime.auth.oauth={ idp = ${provider(SECRET)}, other = ${provider(SECRET)}, wrong = ${provider('a wrong secret')} }`
+  ])
+  server.start(['idp', 'other', 'wrong'].map(name => `${app.url}/api/auth/callback/${name}`))
+  return app
+}
+
+async function json(response: Response): Promise<any> {
+  return JSON.parse(await response.text())
+}
+
+/** Signs in and returns the answer to the callback. */
+async function signIn(app: ServedApp, browser: Browser, user: string, path = '/api/auth/oauth/idp'): Promise<Response> {
+  return browser.open(await browser.signIn(app.url + path, user, `${app.url}/api/auth/callback/`))
+}
+
+t.test('a user signs in with a real OpenID provider, and is the same user again', async t => {
+  const app = await serveWithProvider(t)
+  const browser = new Browser()
+  const answer = await signIn(app, browser, 'ann', '/api/auth/oauth/idp?next=/notes')
+  t.equal(answer.status, 303)
+  t.equal(answer.headers.get('location'), '/notes')
+  t.match(browser.cookies.get('vox'), /^vxs_/)
+  t.notOk(browser.cookies.has('vox-sign-in'))
+  t.match(await json(await browser.open(`${app.url}/api/auth/me`)), { _id: 1, email: 'ann@idp.example', name: 'ann' })
+  t.strictSame(await json(await browser.open(`${app.url}/api/query/notes`)), ['welcome ann'])
+  const elsewhere = new Browser()
+  t.equal((await signIn(app, elsewhere, 'ann')).headers.get('location'), '/')
+  t.match(await json(await elsewhere.open(`${app.url}/api/auth/me`)), { _id: 1 })
+  const ben = new Browser()
+  await signIn(app, ben, 'ben')
+  t.match(await json(await ben.open(`${app.url}/api/auth/me`)), { _id: 2, name: 'ben' })
+})
+
+t.test('a sign-in replaces the session that the browser had', async t => {
+  const app = await serveWithProvider(t)
+  const browser = new Browser()
+  await signIn(app, browser, 'ann')
+  const planted = browser.cookies.get('vox') ?? ''
+  await signIn(app, browser, 'ben')
+  t.not(browser.cookies.get('vox'), planted)
+  const old = await fetch(`${app.url}/api/query/who`, { headers: { cookie: `vox=${planted}` } })
+  t.equal(old.status, 401)
+})
+
+t.test('an answer counts once, in the browser that began the sign-in, and for its provider', async t => {
+  const app = await serveWithProvider(t)
+  const target = `${app.url}/api/auth/callback/`
+  const victim = new Browser()
+  const attacker = new Browser()
+  const ofAttacker = await attacker.signIn(`${app.url}/api/auth/oauth/idp`, 'mallory', target)
+  t.equal((await victim.open(ofAttacker)).status, 401, 'not in a browser that has begun no sign-in')
+  await victim.open(`${app.url}/api/auth/oauth/idp`)
+  t.equal((await victim.open(ofAttacker)).status, 401, 'not in one that has begun another')
+  t.notOk(victim.cookies.has('vox'))
+
+  const browser = new Browser()
+  const callback = await browser.signIn(`${app.url}/api/auth/oauth/idp`, 'ann', target)
+  const cookie = browser.cookies.get('vox-sign-in') ?? ''
+  t.equal((await browser.open(callback)).status, 303)
+  browser.cookies.set('vox-sign-in', cookie)
+  t.equal((await browser.open(callback)).status, 401, 'not twice')
+
+  const mixed = new Browser()
+  const ofOther = await mixed.signIn(`${app.url}/api/auth/oauth/other`, 'ann', target)
+  t.equal(
+    (await mixed.open(ofOther.replace('/callback/other', '/callback/idp'))).status,
+    401,
+    'not for another provider'
+  )
+
+  const changed = new Browser()
+  const url = new URL(await changed.signIn(`${app.url}/api/auth/oauth/idp`, 'ann', target))
+  const sealed = changed.cookies.get('vox-sign-in') ?? ''
+  for (const [name, value] of [
+    ['state', 'x'],
+    ['iss', 'https://evil.example'],
+    ['code', 'x']
+  ] as const) {
+    const other = new URL(url)
+    other.searchParams.set(name, value)
+    changed.cookies.set('vox-sign-in', sealed)
+    t.equal((await changed.open(other.href)).status, 401, name)
+  }
+  const forged = new Browser()
+  const again = await forged.signIn(`${app.url}/api/auth/oauth/idp`, 'ann', target)
+  const genuine = forged.cookies.get('vox-sign-in') ?? ''
+  forged.cookies.set('vox-sign-in', `${genuine.slice(0, -4)}AAAA`)
+  t.equal((await forged.open(again)).status, 401, 'a forged cookie')
+})
+
+t.test('the code of one sign-in is of no use with the verifier of another', async t => {
+  const app = await serveWithProvider(t)
+  const target = `${app.url}/api/auth/callback/`
+  const [one, other] = [new Browser(), new Browser()]
+  const first = new URL(await one.signIn(`${app.url}/api/auth/oauth/idp`, 'ann', target))
+  const second = new URL(await other.signIn(`${app.url}/api/auth/oauth/idp`, 'ben', target))
+  // The state is that of the other browser, so that only PKCE and the nonce tell the codes apart.
+  second.searchParams.set('code', first.searchParams.get('code') ?? '')
+  t.equal((await other.open(second.href)).status, 401)
+  t.notOk(other.cookies.has('vox'))
+})
+
+t.test('an address that is not verified, or that a user has, is not taken over', async t => {
+  const app = await serveWithProvider(t)
+  const unverified = await signIn(app, new Browser(), 'unverified')
+  t.equal(unverified.status, 403)
+  const { status } = await fetch(`${app.url}/api/auth/sign_up`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'ann@idp.example', name: 'Ann', password: PASSWORD })
+  })
+  t.equal(status, 200)
+  const browser = new Browser()
+  t.equal((await signIn(app, browser, 'ann')).status, 409)
+  t.notOk(browser.cookies.has('vox'))
+  const refused = await signIn(app, new Browser(), 'refused')
+  t.match(await json(refused), { code: 'RUN_REFUSED' })
+  t.ok(await signUp(app, 'ben'))
+})
+
+t.test('a wrong secret, an unknown provider and an unreachable one are errors of their own', async t => {
+  const app = await serveWithProvider(t)
+  const answer = await signIn(app, new Browser(), 'ann', '/api/auth/oauth/wrong')
+  t.equal(answer.status, 401)
+  t.notMatch(await answer.text(), /a wrong secret/)
+  t.equal((await fetch(`${app.url}/api/auth/oauth/none`, { redirect: 'manual' })).status, 404)
+  for (const next of ['//evil.example', 'https://evil.example', '/\\evil.example', '/a\\b', '/%0d%0a x', 'x']) {
+    const browser = new Browser()
+    const path = `/api/auth/oauth/idp?next=${encodeURIComponent(next)}`
+    t.equal((await signIn(app, browser, 'ann', path)).headers.get('location'), '/', next)
+  }
+})
+
+t.test('a program without a table of users knows them by their id at the provider', async t => {
+  const app = await serveWithProvider(
+    t,
+    '@query @auth(provider: oauth) fn who() to str { request.user.id }\n@query @auth(provider: jwt) fn other() to str { request.user.id }'
+  )
+  const browser = new Browser()
+  await signIn(app, browser, 'ann')
+  t.equal(await json(await browser.open(`${app.url}/api/query/who`)), 'idp|ann')
+  t.match(await json(await browser.open(`${app.url}/api/auth/me`)), { id: 'idp|ann', email: 'ann@idp.example' })
+  t.equal((await browser.open(`${app.url}/api/query/other`)).status, 401)
+})
