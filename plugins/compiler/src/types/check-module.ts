@@ -18,7 +18,7 @@ import { type BodyInference, inferenceOf } from './infer.ts'
 import { moduleNames } from './module-names.ts'
 import { NATIVES } from './natives.ts'
 import { isCallable } from './resolve.ts'
-import { ERROR, type RigidType, resolved, rigid, type Type, type VarType } from './type.ts'
+import { ANY, ERROR, type RigidType, resolved, rigid, type Type, type VarType } from './type.ts'
 import type { TypedModule } from './typed-module.ts'
 import { forgetWoken, link } from './unify.ts'
 
@@ -111,6 +111,8 @@ function inferGroup(inference: BodyInference, group: readonly Declaration[]): vo
 
 /** Turns the variables of a signature into type parameters. The error of a Result is a `str` if nothing else is known. */
 function generalize(signature: Signature): void {
+  for (const { type } of signature.params) limit(type)
+  limit(signature.result)
   closeErrors(signature.result, 0)
   const found: RigidType[] = []
   const close = (variable: VarType): void => {
@@ -121,6 +123,22 @@ function generalize(signature: Signature): void {
   for (const { type } of signature.params) closeVariables(type, close, 0)
   closeVariables(signature.result, close, 0)
   if (found.length > 0) signature.generics = [...signature.generics, ...found]
+}
+
+/** Maximum number of parts of an inferred type. Variables that share others can make one of any size. */
+const MAX_PARTS = 1_000
+
+function limit(type: Type): void {
+  if (type.kind !== 'var') return
+  let left = MAX_PARTS
+  const rest: Type[] = [type]
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    if (--left < 0) {
+      type.link = ANY
+      return
+    }
+    rest.push(...partsOf(resolved(next)))
+  }
 }
 
 function letter(index: number): string {

@@ -2,7 +2,7 @@ import { spellingFix } from '../diagnostics/diagnostic.ts'
 import type { ObjectEntry, ObjectLiteral, StructLiteral } from '../syntax/ast-expressions.ts'
 import { entryKey, entryValue } from '../syntax/entries.ts'
 import type { Span } from '../syntax/node.ts'
-import { LIST, MAP, OPTION, RESULT, result } from './builtin-types.ts'
+import { LIST, MAP, map, OPTION, RESULT, result, STR } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
 import { coerce, fieldTypeOf, instantiate } from './conversions.ts'
 import { nearest, reportDeprecated, reportUndefined } from './resolve.ts'
@@ -12,6 +12,7 @@ import {
   ERROR,
   type FieldType,
   type NamedType,
+  newVar,
   type RecordType,
   record,
   resolved,
@@ -20,7 +21,10 @@ import {
 } from './type.ts'
 import { link } from './unify.ts'
 
-export function inferRecord(inference: Inference, { entries }: ObjectLiteral): Type {
+export function inferRecord(inference: Inference, literal: ObjectLiteral): Type {
+  const { entries } = literal
+  // A record without members is a map to which the program adds entries.
+  if (entries.length === 0) return map(STR, newVar(literal))
   const fields = new Map<string, Type>()
   for (const entry of entries) fields.set(entryKey(entry), inference.infer(entryValue(entry)))
   return record(fields)
