@@ -122,6 +122,13 @@ t.test('guards of scopes, options, own headers and calls inside the program', as
   const open = await call(app, 'GET /api/query/open')
   t.match(open, { status: 200, body: 1 })
   t.equal(open.headers.get('cache-control'), null)
+
+  await call(app, 'GET /api/query/whoami')
+  const { upsert } = await app.call('app.feed')
+  t.ok(
+    upsert.some(({ name, status }: { name: string; status: number }) => name === 'query whoami' && status === 401),
+    'developers see refused calls'
+  )
 })
 
 t.test('a revoked API key ends, and a list shows no key', async t => {
