@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -125,10 +126,7 @@ t.test('files are uploaded with a form, stored with their row, and loaded under 
   t.equal(whole.status, 200)
   t.equal(whole.headers.get('content-type'), 'image/png')
   t.equal(whole.headers.get('x-content-type-options'), 'nosniff')
-  t.match(
-    whole.headers.get('content-disposition'),
-    /^inline; filename="s_n\.png"; filename\*=UTF-8''s%C3%BCn\.png$/
-  )
+  t.match(whole.headers.get('content-disposition'), /^inline; filename="s_n\.png"; filename\*=UTF-8''s%C3%BCn\.png$/)
   t.equal(hash(new Uint8Array(await whole.arrayBuffer())), hash(content))
 
   for (const [range, status, contentRange, expected] of [
@@ -267,6 +265,50 @@ t.test('what a killed server stored is complete after its restart', async t => {
     t.equal(text, content + title.slice('photo '.length), title)
     t.equal(text.length, size)
   }
+})
+
+t.test('the generated client sends files, and its types are right', async t => {
+  const app = await serve(t)
+  const source = String((await app.get('/api/client.ts')).body)
+  t.match(source, /add: \(title: string, image: Blob \| File_, thumbnail\?: Blob \| File_ \| null/)
+  const folder = mkdtempSync(join(import.meta.dirname, 'client-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'client.ts'), source)
+  const use = `import { createClient } from './client.ts'
+const { add, photos, sizes, post_raw } = createClient({ baseUrl: ${JSON.stringify(app.app)} })
+await add('one', new File(['abc'], 'one.png', { type: 'image/png' }))
+const [photo] = await photos()
+if (photo === undefined) throw new Error('no photo')
+await add('two', photo.image, new Blob(['de'], { type: 'image/png' }))
+const files = [new File(['abc'], 'a.png', { type: 'image/png' })]
+const found = await photos()
+console.log(JSON.stringify([await sizes(files, 2), await post_raw(files[0]!), found.map(each => [each.title, each.image.name, each.thumbnail?.size])]))
+`
+  writeFileSync(join(folder, 'use.ts'), use)
+  const strict = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--lib',
+    'es2022,dom,dom.iterable',
+    '--allowImportingTsExtensions',
+    '--types',
+    'node'
+  ]
+  execFileSync('npx', ['tsc', ...strict, join(folder, 'use.ts')], { encoding: 'utf8' })
+  const output = execFileSync(process.execPath, ['--import', 'tsx', join(folder, 'use.ts')], { encoding: 'utf8' })
+  t.same(JSON.parse(output), [
+    [6],
+    'a.png image/png',
+    [
+      ['one', 'one.png', null],
+      ['two', 'one.png', 2]
+    ]
+  ])
 })
 
 function hash(bytes: Uint8Array): string {

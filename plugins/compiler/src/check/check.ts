@@ -10,6 +10,7 @@ import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
 import { checkDeprecations } from './deprecations.ts'
 import { checkSchedules } from './durations.ts'
 import { EmptyNamesRule } from './empty-names.ts'
+import { checkFileColumns } from './file-columns.ts'
 import { checkForms } from './forms.ts'
 import { checkGuards, GuardTargetsRule } from './guards.ts'
 import { checkHoles } from './holes.ts'
@@ -19,6 +20,7 @@ import { checkResources } from './mcp-resources.ts'
 import { checkMesh } from './mesh.ts'
 import { checkNodes } from './node-rule.ts'
 import { checkPrompts } from './prompts.ts'
+import { checkResponses } from './responses.ts'
 import { checkRoutePaths } from './route-paths.ts'
 import { checkRoutes } from './routes.ts'
 import { checkSecretLeakage } from './secrets/secret-leakage.ts'
@@ -64,8 +66,10 @@ export function checkModule(
     ...checkTables(module),
     ...checkIndexes(module),
     ...checkUnique(module),
+    ...checkFileColumns(module),
     ...checkUsers(module),
     ...checkRoutes(module),
+    ...checkResponses(module),
     ...checkRoutePaths(module),
     ...checkSchedules(module),
     ...checkResources(module),

@@ -8,6 +8,9 @@ import type { WebModule } from './web-module.ts'
 const TAKEN: ReadonlySet<string> = new Set([
   'ApiError',
   'Connection',
+  'Blob',
+  'File',
+  'FormData',
   'Partial',
   'Promise',
   'Readonly',

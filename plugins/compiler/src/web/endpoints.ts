@@ -59,9 +59,28 @@ export function argumentObject(params: readonly HirParam[]): string {
   return `{ ${entries.join(', ')} }`
 }
 
-/** Returns the type of an argument that a client sends: an int may be a bigint, which has more digits. */
+/** Returns how many files a parameter takes; null for other types than the builtin `File`. */
+export function fileUse({ types }: Pick<HirModule, 'types'>, type: HirType | null): 'one' | 'many' | null {
+  if (type === null || typeof type === 'string') return null
+  const isFile = (each: HirType | undefined): boolean =>
+    typeof each === 'object' &&
+    'Named' in each &&
+    each.Named === 'File' &&
+    types.some(({ name, is_builtin }) => name === 'File' && is_builtin === true)
+  if (isFile(type)) return 'one'
+  if (!('Generic' in type) || !isFile(type.Generic[1][0])) return null
+  if (type.Generic[0] === 'Option') return 'one'
+  return type.Generic[0] === 'List' || type.Generic[0] === 'list' ? 'many' : null
+}
+
+/**
+ * Returns the type of an argument that a client sends: an int may be a bigint, which has more digits, and a file is its
+ * content, or one that is stored already.
+ */
 export function inputType(web: WebModule, { type_ann }: HirParam, imports: TypeImports): string {
   const type = web.types.print(type_ann, imports)
+  const file = fileUse(web.hir, type_ann)
+  if (file !== null) return file === 'many' ? 'readonly Blob[]' : `Blob | ${type}`
   return isInt(type_ann) ? type.replace('number', 'number | bigint') : type
 }
 

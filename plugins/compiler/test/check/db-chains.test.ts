@@ -102,3 +102,27 @@ t.test('the results of aggregates and of included rows are typed', async t => {
     t.same(errors(body), [], body)
   }
 })
+
+t.test('files are stored in columns of their own', async t => {
+  const found = (source: string): [string, string][] => {
+    const { module } = parse(source)
+    return check(module, { suppressHookLints: false })
+      .filter(({ severity }) => severity === 'error')
+      .map(({ code, span }) => [code, source.slice(span.start, span.end)])
+  }
+  for (const [source, at] of [
+    ['@table type T { a: List[File] }', 'List[File]'],
+    ['@table type T { a: Map[str, File] }', 'Map[str, File]'],
+    ['type P { f: File }\n@table type T { a: Option[P] }', 'Option[P]'],
+    ['type P = | A(f: Q) | B\ntype Q { f: File, p: Option[P] }\n@table type T { a: P }', 'P']
+  ] as const) {
+    t.same(found(source), [['typecheck.db.type', at]], source)
+  }
+  for (const source of [
+    '@table type T { a: File, b: Option[File], c: File? }',
+    'type P { f: File }\nfn f(p: P) to List[File] { [p.f] }',
+    'type File { name: str }\n@table type T { a: List[File] }'
+  ]) {
+    t.same(found(source), [], source)
+  }
+})

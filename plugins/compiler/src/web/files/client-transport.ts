@@ -101,6 +101,23 @@ function $text(args: Readonly<Record<string, unknown>>): string {
 `
   },
   {
+    name: '$upload',
+    text: `/** Sends a form with files. Values that are undefined or null are omitted. */
+function $upload<T>(to: Partial<Connection>, method: string, path: string, values: Readonly<Record<string, unknown>>): Promise<T> {
+  const form = new globalThis.FormData()
+  for (const [name, value] of globalThis.Object.entries(values)) {
+    if (value === undefined || value === null) continue
+    for (const each of globalThis.Array.isArray(value) ? value : [value]) {
+      if (each instanceof globalThis.Blob) form.append(name, each, 'name' in each ? globalThis.String(each.name) : 'file')
+      else form.append(name, typeof each === 'string' ? each : $print(each))
+    }
+  }
+  const send = to.fetch ?? globalThis.fetch
+  return $call<T>({ ...to, fetch: (url, init) => send(url, { ...init, body: form }) }, method, path)
+}
+`
+  },
+  {
     name: '$call',
     text: `async function $call<T>(to: Partial<Connection>, method: string, path: string, content?: unknown): Promise<T> {
   const sent = content === undefined ? undefined : $print(content)

@@ -8,9 +8,10 @@ import {
 } from '@svc/contracts'
 import { ClientTypes } from '../client-types.ts'
 import type { EmittedFile } from '../emitted-file.ts'
-import { argumentObject, argumentsType, inputType, parameterList } from '../endpoints.ts'
+import { argumentObject, argumentsType, fileUse, inputType, parameterList } from '../endpoints.ts'
 import { operationIds } from '../operation-ids.ts'
 import { literal, propertyKey, valueName } from '../typescript-names.ts'
+import { TypeImports } from '../typescript-types.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 import { CONNECTION, HELPERS } from './client-transport.ts'
 
@@ -77,9 +78,10 @@ function memberText(web: WebModule, endpoint: HttpEndpoint, name: string, types:
   const address = addressText(shown, path)
   const kind = endpoint.kind === 'query' ? '$json' : '$text'
   const target = query.length === 0 ? address : `${address} + ${kind}(${argumentObject(query)})`
-  const sent = sentText(body, params)
+  const isForm = paramsOf(body).some(({ type_ann }) => fileUse(web.hir, type_ann) !== null)
+  const sent = isForm ? formText(web, paramsOf(body)) : sentText(body, params)
   const call = `(${parameters.filter(each => each !== '').join(', ')}): Promise<${result}> =>
-      $call($to, '${method}', ${target}${sent === null ? '' : `, ${sent}`})`
+      ${isForm ? '$upload' : '$call'}($to, '${method}', ${target}${sent === null ? '' : `, ${sent}`})`
   const isLive = endpoint.kind === 'query' && web.live.has(endpoint.name)
   return `    /** \`${method} ${shown.replaceAll('*/', '*\\/')}\` */
     ${propertyKey(name)}: ${isLive ? liveText(web, endpoint, call, result, types) : call}`
@@ -124,6 +126,17 @@ function sentText(body: HttpBody, params: readonly HirParam[]): string | null {
     case 'fields':
       return argumentObject(body.params)
   }
+}
+
+/** Returns an object with the parts of a form: texts and files as they are, and other values as JSON. */
+function formText(web: WebModule, params: readonly HirParam[]): string {
+  const entries = params.map(({ name, type_ann }) => {
+    const value = valueName(name)
+    const isPlain =
+      web.types.print(type_ann, new TypeImports()).startsWith('string') || fileUse(web.hir, type_ann) !== null
+    return `${propertyKey(name)}: ${isPlain ? value : `${value} === undefined || ${value} === null ? ${value} : $print(${value})`}`
+  })
+  return `{ ${entries.join(', ')} }`
 }
 
 /** Returns code for the address of a route: `'/notes/' + $part(id)` for `/notes/:id`. */

@@ -1,6 +1,7 @@
 import {
   answerType,
   type GuardDeclaration,
+  type HirModule,
   type HirParam,
   type HttpBody,
   type HttpEndpoint,
@@ -12,6 +13,7 @@ import {
 } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import type { EmittedFile } from '../emitted-file.ts'
+import { fileUse } from '../endpoints.ts'
 import { operationIds } from '../operation-ids.ts'
 import type { WebModule } from '../web-module.ts'
 import { guardFailures, guardFields, securitySchemes } from './openapi-guards.ts'
@@ -47,7 +49,7 @@ export function openApiText({ hir, defaults, guards, name }: WebModule): string 
   for (const [index, endpoint] of endpoints.entries()) {
     const path = endpoint.route.path.replace(/:(\w+)/g, '{$1}')
     const guard = guards.find(each => each.kind === endpoint.kind && each.name === endpoint.name)
-    const operation = operationOf(endpoint, ids[index] as string, schemas, errorName, guard)
+    const operation = operationOf(hir, endpoint, ids[index] as string, schemas, errorName, guard)
     paths[path] = { ...paths[path], [endpoint.route.method.toLowerCase()]: operation }
   }
   const document = {
@@ -64,6 +66,7 @@ export function openApiText({ hir, defaults, guards, name }: WebModule): string 
 }
 
 function operationOf(
+  hir: HirModule,
   endpoint: HttpEndpoint,
   operationId: string,
   schemas: TypeSchemas,
@@ -87,7 +90,7 @@ function operationOf(
     ...guardFields(guard),
     summary: kind === 'route' ? name : `The ${kind === 'server' ? 'function' : kind} ${name}`,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body.kind === 'none' ? {} : { requestBody: requestBody(body, schemas) }),
+    ...(body.kind === 'none' ? {} : { requestBody: requestBody(hir, body, schemas) }),
     responses: {
       '200': {
         description: 'The result.',
@@ -134,20 +137,43 @@ function queryParameter(param: HirParam, kind: HttpEndpoint['kind'], schemas: Ty
   return kind === 'query' ? { ...common, content: { 'application/json': { schema } } } : { ...common, schema }
 }
 
-function requestBody(body: HttpBody, schemas: TypeSchemas): object {
+function requestBody(hir: HirModule, body: HttpBody, schemas: TypeSchemas): object {
   switch (body.kind) {
     case 'fields': {
       const required = body.params.some(isRequiredParam)
-      return { required, content: { 'application/json': { schema: schemas.ofParams(body.params) } } }
+      const json = { schema: schemas.ofParams(body.params) }
+      return { required, content: { 'application/json': json, ...formContent(hir, body.params, schemas) } }
     }
     case 'whole': {
       const { type_ann } = body.param
+      const json = { schema: schemas.of(type_ann) }
       return {
         required: isRequiredParam(body.param),
-        content: { 'application/json': { schema: schemas.of(type_ann) } }
+        content: { 'application/json': json, ...formContent(hir, [body.param], schemas) }
       }
     }
     default:
       return { required: false, content: { '*/*': { schema: {} } } }
   }
+}
+
+/** Describes the form that uploads files; empty for functions without file parameters. */
+function formContent(hir: HirModule, params: readonly HirParam[], schemas: TypeSchemas): object {
+  const uses = params.map(({ type_ann }) => fileUse(hir, type_ann))
+  if (uses.every(use => use === null)) return {}
+  const file = { type: 'string', contentMediaType: 'application/octet-stream' }
+  const properties = params.map(({ name, type_ann }, index) => {
+    const use = uses[index]
+    return [
+      name,
+      use === 'one' ? file : use === 'many' ? { type: 'array', items: file } : schemas.of(type_ann)
+    ] as const
+  })
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: params.filter((param, index) => isRequiredParam(param) && uses[index] !== 'many').map(({ name }) => name),
+    additionalProperties: false
+  }
+  return { 'multipart/form-data': { schema } }
 }
