@@ -1,5 +1,6 @@
+import { checkFile, programOf, SourceFile } from '@svc/plugin-compiler/testing'
+import fc from 'fast-check'
 import t from 'tap'
-import { checkFile, SourceFile } from '#root'
 
 const options = { script: false, allowComponentFunctions: true, suppressHookLints: true }
 
@@ -154,5 +155,45 @@ t.test('request.user is an error in a function without @auth, but for names of t
   t.same(found('@role("a") http get "/a" to str { request.user.id }'), [])
   t.same(found('type R { user: str }\n@query fn f(request: R) to str { request.user }'), [])
   t.same(found('type R { user: str }\nlet request = R { user: "a" }\n@query fn f() to str { request.user }'), [])
+  t.end()
+})
+
+t.test('any arguments of guards are read without a failure, and valid ones are bounded', t => {
+  const words = 'auth role public rate_limit cors webhook'.split(' ')
+  const keys = 'provider scheme optional redirect header by key per window_secs max origins origin secret'.split(' ')
+  const values = [
+    'jwt',
+    'ip',
+    'by_user',
+    'github',
+    'true',
+    '0',
+    '10',
+    '9223372036854775808',
+    '"1m"',
+    '"1d"',
+    '"/a"',
+    '""'
+  ]
+  values.push('["https://a.b"]', '"*"', '[1]', 'f(1)', '-1', '1.5', '{ a: 1 }', '"x-key"', '"A_SECRET"')
+  const argument = fc.tuple(fc.option(fc.constantFrom(...keys)), fc.constantFrom(...values))
+  const decorator = fc.tuple(fc.constantFrom(...words), fc.option(fc.array(argument, { maxLength: 5 })))
+  fc.assert(
+    fc.property(fc.array(decorator, { minLength: 1, maxLength: 4 }), decorators => {
+      const texts = decorators.map(([name, args]) => {
+        const inner = args?.map(([key, value]) => (key === null ? value : `${key}: ${value}`)).join(', ')
+        return inner === undefined ? `@${name}` : `@${name}(${inner})`
+      })
+      const checked = checkFile(new SourceFile('a.vox', `${texts.join(' ')} @mutation fn f() to int { 1 }`), options)
+      if (checked.diagnostics.some(({ severity }) => severity === 'error')) return true
+      return programOf(checked).guards.every(
+        ({ limits, origins, webhook }) =>
+          limits.every(({ max, windowMs }) => max >= 1 && windowMs >= 1 && windowMs <= 86_400_000) &&
+          origins?.length !== 0 &&
+          webhook?.secret !== ''
+      )
+    }),
+    { numRuns: 2_000 }
+  )
   t.end()
 })
