@@ -64,9 +64,9 @@ fn main() {
 }
 `)
   t.same(lines, ['4 15 39 79', '80'])
-  const { error } = run(`${adder}\nfn main() { let a = spawn(Adder)\n a.add(z = 1) }`)
+  const { error } = run(`${adder}\nfn main() { let a: any = spawn(Adder)\n a.add(z = 1) }`)
   t.match(error, { code: 'RUN_ARGUMENTS', message: /Adder.add has no parameter z/ })
-  const twice = run(`${adder}\nfn main() { let a = spawn(Adder)\n a.add(1, x = 1) }`)
+  const twice = run(`${adder}\nfn main() { let a: any = spawn(Adder)\n a.add(1, x = 1) }`)
   t.match(twice.error, { code: 'RUN_ARGUMENTS', message: /Adder.add receives x twice/ })
   t.end()
 })

@@ -130,7 +130,7 @@ t.test('numbers outside the range of a column are rejected, and change nothing',
 @table
 type Number { whole: int  rate: float }
 fn add(whole: any, rate: any) to int { db.Number.insert({ whole: whole, rate: rate }) }
-fn least() to any { db.Number.all().map(fn(each) [each.whole, each.rate]) }`)
+fn least() to any { db.Number.all().map(fn(each) to List[any] { [each.whole, each.rate] }) }`)
   for (const rate of [Number.NaN, Number.POSITIVE_INFINITY]) {
     t.throws(() => call('add', 1, new Float(rate)), { code: 'RUN_TYPE' })
   }

@@ -7,7 +7,7 @@ t.test('functions that can reach raw SQL are found, directly and through others'
     programFrom(`
 @table
 type Task { title: str }
-fn raw() to int { len(db.query("SELECT 1")) }
+fn raw(seed: int = 0) to int { len(db.query("SELECT 1")) }
 fn between() to int { raw() }
 @mutation
 fn direct() to any { db.query("DELETE FROM task") }

@@ -149,6 +149,14 @@ const OPEN: Why = { code: 'typecheck.arg_mismatch', message: 'the argument has a
 
 function callVariant(inference: Inference, variant: VariantType, site: CallSite): Type {
   const owner = instantiate(variant.def, site.at)
+  if (variant.fields.length === 0) {
+    inferAll(inference, site.args)
+    const { name } = variant
+    inference.context.report('typecheck.not_a_function', `\`${name}\` has no fields, so it is not called`, site.at, {
+      fixes: site.args.length > 0 ? [] : [{ label: `write ${name}`, span: site.at, replacement: name }]
+    })
+    return owner
+  }
   expectArguments(owner, site.expected?.type ?? null)
   const params = variant.fields.map(field => ({
     name: field.name,
@@ -202,6 +210,7 @@ function callNative(
   const by = freshVars(native.generics, site.at)
   if (receiver !== null && native.receiver !== null) unify(substitute(native.receiver, by), receiver)
   const returned = substitute(native.result, by)
+  context.noteError(returned)
   const head = resolved(returned)
   const isConstructor = receiver === null && Object.hasOwn(CONSTRUCTORS, name)
   if (head.kind === 'named') expectArguments(head, site.expected?.type ?? null)
@@ -217,17 +226,9 @@ function callNative(
   const found = passed(inference, callee, site, { kind: 'native', native }, [...by.values()])
   // `Ok()` is `Ok(Unit)`.
   if (name === 'Ok' && site.args.length === 0 && head.kind === 'named') unify(head.args[0] as Type, UNIT)
-  if ((name === 'Error' || name === 'Err') && isConstructor && head.kind === 'named')
-    defaultError(context, head.args[1])
   for (const [parameter, bound] of native.bounds)
     checkBound(context, by.get(parameter) ?? ANY, bound, name, site.args[0]?.value ?? site.at)
   return found
-}
-
-/** The error of a Result is a `str` unless the program says otherwise. */
-function defaultError(_context: Context, error: Type | undefined): void {
-  const type = error === undefined ? ANY : resolved(error)
-  if (type.kind === 'var') unify(type, STR)
 }
 
 function callMember(inference: Inference, callee: Member, site: CallSite): Type {

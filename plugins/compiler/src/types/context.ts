@@ -3,6 +3,7 @@ import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnost
 import type { Declaration, Handler, Module } from '../syntax/ast.ts'
 import type { Expression, ObjectLiteral } from '../syntax/ast-expressions.ts'
 import { NO_ID, type Span } from '../syntax/node.ts'
+import { RESULT, STR } from './builtin-types.ts'
 import { conversionTo } from './conversions.ts'
 import type { DbTables } from './db/db-tables.ts'
 import type { Declarations } from './declare.ts'
@@ -86,6 +87,8 @@ export class Context {
   handler: Handler | null = null
   frame: Frame = { expected: null, why: null, returns: [], tries: [], loops: [] }
   #waiting: Waiting[] = []
+  /** Types of the errors of Results, which are `str` if the program says nothing else. */
+  #errors: Type[] = []
   /** Number of findings that compared a name with all others, which is slow in a file with many errors. */
   comparisons = 0
 
@@ -175,6 +178,12 @@ export class Context {
     else variable.waiting.push(retry)
   }
 
+  /** Remembers the error of a Result that is made. */
+  noteError(type: Type): void {
+    const made = resolved(type)
+    if (made.kind === 'named' && made.def === RESULT && made.args[1] !== undefined) this.#errors.push(made.args[1])
+  }
+
   /** Gives a variable the type that was found for it. Its place may have given it another one before. */
   found(variable: Type, type: Type, at: Span): void {
     const expected = resolved(variable)
@@ -194,6 +203,12 @@ export class Context {
    * Settles all constraints: variables that are still unknown become any. Reports each that needs an annotation, once.
    */
   settleAll(): void {
+    this.settle()
+    for (const error of this.#errors) {
+      const variable = resolved(error)
+      if (variable.kind === 'var') link(variable, STR)
+    }
+    this.#errors = []
     this.settle()
     // Settling one may link the variables of others.
     for (let index = 0; index < this.#waiting.length; index++) {

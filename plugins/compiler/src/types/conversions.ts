@@ -11,6 +11,7 @@ import {
   ANY,
   type AnswerType,
   type FieldType,
+  isSameDef,
   type NamedType,
   named,
   newVar,
@@ -62,7 +63,7 @@ export function conversionTo(
   if (value.kind === 'var' || target.kind === 'var') return unify(value, target) ? null : false
   if (target.kind === 'answer') return toAnswer(value, target, at, wrapsSome)
   if (value.kind === 'named' && target.kind === 'named') {
-    if (value.def === target.def) {
+    if (isSameDef(value.def, target.def)) {
       if (fitsInside(value, target) || unify(value, target)) return null
       return wrapsSome && target.def === OPTION ? wrapped(value, target, at) : false
     }

@@ -2,7 +2,7 @@ import { spellingFix } from '../diagnostics/diagnostic.ts'
 import type { Call, Expression, Member } from '../syntax/ast-expressions.ts'
 import { bare, entryKey, entryValue } from '../syntax/entries.ts'
 import { nearName } from '../syntax/near-name.ts'
-import { BUILTIN_DEFS, INT, id, LIST, list, option, PAGE, STR, UNIT } from './builtin-types.ts'
+import { BUILTIN_DEFS, INT, id, LIST, list, OPTION, option, PAGE, STR, UNIT } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
 import { coerce, conversionTo, fieldTypeOf, reportMismatch } from './conversions.ts'
 import { aggregateType } from './db/aggregates.ts'
@@ -10,7 +10,7 @@ import { DB_HEADS, type DbChain, type DbOperation, isDbMember, readDbChain, tabl
 import { reportMissing } from './records.ts'
 import { nearest, reportDeprecated } from './resolve.ts'
 import { show } from './show.ts'
-import { ANY, answer, ERROR, type NamedType, named, record, resolved, type Type } from './type.ts'
+import { ANY, answer, ERROR, type FieldType, type NamedType, named, record, resolved, type Type } from './type.ts'
 
 /** Words for what an operation does, for messages about functions that may only read. */
 const WRITES: Readonly<Record<string, string>> = {
@@ -286,8 +286,9 @@ function resultOf(context: Context, operation: DbOperation, row: NamedType | nul
 }
 
 /** Returns the type of a row with the rows that it refers to. */
-function included(context: Context, { includes }: DbOperation, row: NamedType | null): Type {
-  if (row === null) return ERROR
+function included(context: Context, { includes, projection }: DbOperation, table: NamedType | null): Type {
+  if (table === null) return ERROR
+  const row = projection === null ? table : selectedRow(table, projection)
   if (includes.length === 0) return row
   const fields = new Map<string, Type>()
   for (const [name, field] of row.def.fields ?? []) fields.set(name, fieldTypeOf(row, field))
@@ -296,6 +297,16 @@ function included(context: Context, { includes }: DbOperation, row: NamedType | 
     fields.set(name, option(def?.kind === 'row' ? named(def) : ERROR))
   }
   return record(fields)
+}
+
+/** Returns the type of a row that has only some columns. Others are None if they are optional, and missing if not. */
+function selectedRow({ def }: NamedType, columns: readonly string[]): NamedType {
+  const isThere = ({ name, type }: FieldType): boolean => {
+    const inner = resolved(type)
+    return name === '_id' || columns.includes(name) || (inner.kind === 'named' && inner.def === OPTION)
+  }
+  const fields = new Map([...(def.fields ?? [])].filter(([, field]) => isThere(field)))
+  return named({ ...def, fields, base: def }) as NamedType
 }
 
 function aggregates(context: Context, { table, aggregation }: DbOperation, row: NamedType | null): Type {

@@ -548,8 +548,11 @@ export class BodyInference implements Inference {
     const { context } = this
     const target = unwrappedOption(expected, why)
     if (target.kind === 'any') {
-      for (const item of expression.items) this.check(item, ANY, why)
-      return context.record(expression, tuple(expression.items.map(() => ANY)))
+      const items = expression.items.map(item => {
+        this.check(item, ANY, why)
+        return context.types[item.id] ?? ANY
+      })
+      return context.record(expression, tuple(items))
     }
     if (target.kind !== 'tuple' || target.items.length !== expression.items.length) {
       return coerce(context, expression, this.infer(expression), expected, why)
@@ -811,7 +814,7 @@ export class BodyInference implements Inference {
     const { context } = this
     checkOptions(this, options, operand)
     const type = this.infer(operand)
-    if (bare(operand).kind !== 'Missing') checkOperand(context, operand, type)
+    if (bare(operand).kind !== 'Missing') checkOperand(context, operand, type, isDetached(options))
     // A detached call returns the id of its run.
     return isDetached(options) ? result(STR) : type
   }

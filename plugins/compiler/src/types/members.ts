@@ -161,8 +161,11 @@ function isOpaque(context: Context, name: string, kind: string): boolean {
 function unknownField(context: Context, property: Name, type: Type, fields: readonly string[]): Type {
   if (property.text === '') return ERROR
   const near = nearest(context, property.text, () => fields)
-  const message = `${show(type)} has no field \`${property.text}\``
-  context.report('typecheck.unknown_field', message, property, spellingFix(near, property))
+  const isLeftOut = type.kind === 'named' && type.def.base?.fields?.has(property.text) === true
+  const message = isLeftOut
+    ? `\`${property.text}\` of ${show(type)} is not selected`
+    : `${show(type)} has no field \`${property.text}\``
+  context.report('typecheck.unknown_field', message, property, spellingFix(isLeftOut ? undefined : near, property))
   return ERROR
 }
 

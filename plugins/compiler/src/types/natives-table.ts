@@ -202,6 +202,8 @@ export const NATIVE_GLOBALS = `
   bool(x: any) to bool // Converts a value to a bool: false for zero, empty and missing values.
   range(from: int, until?: int) to List[int] // Returns the ints from \`from\` up to, but not including, \`until\`; with one argument, the ints from 0 up to it.
   type_of(x: any) to str // Returns the name of the type of a value.
+  run_later[T, R](after: T, call: R) to str uses db_write where T: duration // Calls a function of the program after a duration, once the transaction is committed: \`run_later("1h", f(a))\`. Returns the id of the run.
+  run_at[R](time: int, call: R) to str uses db_write // Calls a function of the program at a time in Unix milliseconds.
   sleep[T](duration: T) to Unit where T: duration // Waits for a duration: \`"500ms"\`, \`"2s"\`, or an int of milliseconds.
   state_load(key: str) to any uses db_read // Returns the value that an actor saved under a key.
   state_save(key: str, value: any) to Unit uses db_write // Saves a value of an actor under a key.

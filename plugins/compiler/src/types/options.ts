@@ -129,13 +129,24 @@ function checkText(
 }
 
 /** Reports options on a value that cannot fail: only a failed call is retried. */
-export function checkOperand(context: Context, operand: Expression, found: Type): void {
+export function checkOperand(context: Context, operand: Expression, found: Type, isDetached: boolean): void {
+  if (isDetached && !mayBeDetached(bare(operand))) {
+    context.report('typecheck.with.operand', '`detach` must follow a call of a workflow', bare(operand))
+    return
+  }
   const type = unwrapped(found)
   if (type.kind === 'any' || type.kind === 'error' || type.kind === 'var' || type.kind === 'never') return
   if (type.kind === 'named' && type.def === RESULT) return
   context.report('typecheck.with.operand', 'options must follow a call that returns a `Result`', bare(operand), {
     suggestions: ['call an activity that returns `Result[…]`']
   })
+}
+
+/** True for calls of names that may be workflows. */
+function mayBeDetached(operand: Expression): boolean {
+  if (operand.kind === 'With') return mayBeDetached(bare(operand.operand))
+  if (operand.kind !== 'Call' || operand.callee.kind !== 'Identifier') return false
+  return !['Ok', 'Error', 'Err', 'Some'].includes(operand.callee.name)
 }
 
 /** True for the option `{ detach: true }`, which only workflows accept. */

@@ -182,7 +182,12 @@ function rootOf(target: Expression): Identifier | null {
 /** Reports an assignment to a name that is not mutable. */
 export function checkMutable(context: Context, { target: assigned }: Assign): void {
   const target = rootOf(assigned)
-  if (target === null) return
+  if (target === null) {
+    if (assigned.kind !== 'Missing') {
+      context.report('typecheck.operands', 'only a variable, or a part of one, can be assigned', assigned)
+    }
+    return
+  }
   const meaning = meaningOf(context, target.name)
   if (meaning === null || (meaning.kind === 'local' && meaning.local.isMutable)) return
   const fixes: Fix[] = []

@@ -95,8 +95,15 @@ export interface TypeDef {
   readonly declaration: Declaration | null
   /** Fields of structs, rows and builtin records, in the order of declaration; null for other types. */
   fields: ReadonlyMap<string, FieldType> | null
+  /** For rows with selected columns only: the table. They count as rows of the table, but lack the other fields. */
+  readonly base?: TypeDef
   /** Variants, or the states of a machine; null for other types. */
   variants: readonly VariantType[] | null
+}
+
+/** True for one type, and for rows of one table with different selected columns. */
+export function isSameDef(a: TypeDef, b: TypeDef): boolean {
+  return a === b || (a.base ?? a) === (b.base ?? b)
 }
 
 /** A field of a struct, a column, or a field of a variant. The type may contain the parameters of its definition. */

@@ -1,5 +1,5 @@
 import { ID, INT } from './builtin-types.ts'
-import { type FnType, type NamedType, type RecordType, resolved, type Type, type VarType } from './type.ts'
+import { type FnType, isSameDef, type NamedType, type RecordType, resolved, type Type, type VarType } from './type.ts'
 
 /**
  * Maximum number of steps of one comparison. Types share parts, so that a short program can make one with more paths
@@ -44,7 +44,7 @@ function isOpen({ kind }: Type): boolean {
 }
 
 function unifyNamed(a: NamedType, b: NamedType): boolean {
-  if (a.def !== b.def) return (a.def === ID && b === INT) || (b.def === ID && a === INT)
+  if (!isSameDef(a.def, b.def)) return (a.def === ID && b === INT) || (b.def === ID && a === INT)
   return unifyAll(a.args, b.args)
 }
 
