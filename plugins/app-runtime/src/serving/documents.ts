@@ -1,12 +1,12 @@
 import { extname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import type { send as Send } from '@fastify/send'
 import type { HttpExchange, HttpFallback, HttpHandlerRoute } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { withElement } from '../pages/html.ts'
 import { nearRoute } from './near-routes.ts'
+import { findFile } from './static-files.ts'
 
 export interface DocumentOptions {
   /** Folder of static files. */
@@ -91,19 +91,11 @@ function refuse(exchange: HttpExchange, path: string, allowed: readonly string[]
   exchange.fail(runErrors.create('RUN_NOT_FOUND', `${path} does not exist`, more))
 }
 
-let loading: Promise<{ readonly default: typeof Send }> | undefined
-
-/** Finds the file for a request. The library is loaded at the first request. */
-async function send(...args: Parameters<typeof Send>): ReturnType<typeof Send> {
-  loading ??= import('@fastify/send')
-  return (await loading).default(...args)
-}
-
 /** Options of `@fastify/send`, which rejects dotfiles and paths outside the folder. */
 const FILES = { index: ['index.html'], dotfiles: 'ignore' as const }
 
 async function hasFile({ request }: HttpExchange, path: string, folder: string): Promise<boolean> {
-  const { statusCode, stream } = await send(request, path, { root: folder, ...FILES })
+  const { statusCode, stream } = await findFile(request, path, { root: folder, ...FILES })
   stream.destroy()
   return statusCode < 400
 }
@@ -114,7 +106,7 @@ async function sentFile(
   path: string,
   { folder, element }: Pick<DocumentOptions, 'folder' | 'element'>
 ): Promise<boolean> {
-  const { statusCode, headers, stream } = await send(exchange.request, path, { root: folder, ...FILES })
+  const { statusCode, headers, stream } = await findFile(exchange.request, path, { root: folder, ...FILES })
   if (statusCode >= 400 && statusCode !== 412 && statusCode !== 416) {
     stream.destroy()
     return false

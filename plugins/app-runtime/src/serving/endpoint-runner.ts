@@ -3,13 +3,14 @@ import { display } from '../interpreter/display.ts'
 import type { Interpreter, RunningProgram } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import { type Caller, callerOfText } from '../interpreter/request.ts'
+import { ResponseValue } from '../interpreter/response.ts'
 import { Tagged, type Value } from '../interpreter/value.ts'
 import type { Codec } from '../wire/codec.ts'
 import { printJson } from '../wire/json-text.ts'
 import { codedMismatch, type WireTypes } from '../wire/wire-types.ts'
 import { type Arguments, argumentsOf, type ReadArguments, type ReadInput } from './endpoint-input.ts'
 import type { Endpoint } from './endpoints.ts'
-import type { SentFailure } from './messages.ts'
+import type { SentFailure, SentResponse } from './messages.ts'
 import { refusalStatus } from './refusal-status.ts'
 
 /**
@@ -30,6 +31,8 @@ export interface EndpointResponse {
   readonly status: number
   /** Response body as JSON. */
   readonly body: string
+  /** The `Response` of a route, which replaces the body. */
+  readonly response?: SentResponse
   /** Failure for the log, with source positions, which callers do not see; null if there is none. */
   readonly failure: SentFailure | null
 }
@@ -46,6 +49,7 @@ export class EndpointRunner {
   readonly #read: ReadArguments
   readonly #result: Codec
   readonly #error: Codec
+  readonly #any: Codec
   readonly #isResult: boolean
 
   constructor(
@@ -66,6 +70,7 @@ export class EndpointRunner {
     this.#isResult = item !== undefined && isGeneric(returns, 'Result')
     this.#result = types.codec(this.#isResult ? (item ?? null) : returns)
     this.#error = types.codec(error ?? null)
+    this.#any = types.codec(null)
   }
 
   /** `caller`: the caller as text. */
@@ -118,8 +123,22 @@ export class EndpointRunner {
     if (this.#isError(value)) return this.#refusal(value.fields[0] ?? null)
     const isOk = value instanceof Tagged && value.tag === 'Ok' && (this.#isResult || this.#endpoint.returns === null)
     const result = isOk ? (value.fields[0] ?? null) : value
+    if (result instanceof ResponseValue && this.#endpoint.kind === 'route') return this.#response(result)
     try {
       return { status: OK, body: printJson(this.#result.encode(result)), failure: null }
+    } catch (thrown) {
+      throw codedMismatch('RUN_RESULT', thrown)
+    }
+  }
+
+  #response({ parts: { status, headers, cookies, content } }: ResponseValue): EndpointResponse {
+    const sent = content.kind === 'json' ? { kind: 'text' as const, text: this.#json(content.value) } : content
+    return { status, body: '', response: { headers, cookies, content: sent }, failure: null }
+  }
+
+  #json(value: Value): string {
+    try {
+      return printJson(this.#any.encode(value))
     } catch (thrown) {
       throw codedMismatch('RUN_RESULT', thrown)
     }

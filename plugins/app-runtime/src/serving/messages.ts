@@ -3,6 +3,7 @@ import type { DatabaseAccess } from '../database/access.ts'
 import type { LoggedStatement } from '../database/sql-log.ts'
 import type { Capability } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
+import type { ResponseContent, ResponseParts } from '../interpreter/response.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
 import type { DurableOptions } from '../workflows/database-durable.ts'
 
@@ -86,8 +87,13 @@ export interface Rehearsal extends Pick<Load, 'program' | 'limits' | 'database'>
  */
 export type Calls = readonly (number | string)[]
 
-/** Responses as a flat list: for each the slot, the HTTP status, and the JSON body. */
-export type Answers = (number | string)[]
+/** Responses as a flat list: for each the slot, the HTTP status, and the JSON body or a `Response` of the program. */
+export type Answers = (number | string | SentResponse)[]
+
+/** A `Response` of the program without its status. */
+export interface SentResponse extends Pick<ResponseParts, 'headers' | 'cookies'> {
+  readonly content: ResponseContent
+}
 
 export type ToThread = Load | Rehearsal | Calls
 

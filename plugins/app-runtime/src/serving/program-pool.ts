@@ -6,7 +6,7 @@ import { timeLimitText } from '../interpreter/time-limit.ts'
 import type { BridgeAnswers } from '../threads/bridge.ts'
 import { type Endpoint, isTransaction } from './endpoints.ts'
 import type { LoadingThread } from './loading-thread.ts'
-import { EFFECT, type EndedCall, type SentFailure, STATE } from './messages.ts'
+import { EFFECT, type EndedCall, type SentFailure, type SentResponse, STATE } from './messages.ts'
 import {
   type CallOrigin,
   type LostCall,
@@ -61,9 +61,9 @@ export interface PoolOptions {
 
 /**
  * Receives the HTTP status and the JSON body of a response, and the number of SQL statements of the call: null if its
- * thread was lost.
+ * thread was lost. `response`: the `Response` of a route, which replaces the body.
  */
-export type Respond = (status: number, body: string, sql?: number | null) => void
+export type Respond = (status: number, body: string, sql?: number | null, response?: SentResponse) => void
 
 /**
  * Distributes the calls of one program over threads. A call that waits behind a long one moves to another thread.

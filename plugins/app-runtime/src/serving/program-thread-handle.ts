@@ -4,7 +4,16 @@ import { runErrors } from '../errors.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
 import type { ProgramWorker } from '../threads/program-worker.ts'
 import type { LoadingThread } from './loading-thread.ts'
-import { type Answers, type EndedCall, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
+import {
+  type Answers,
+  type EndedCall,
+  type FromThread,
+  PROGRESS,
+  type SentFailure,
+  type SentResponse,
+  SLOTS,
+  STATE
+} from './messages.ts'
 import type { Respond } from './program-pool.ts'
 
 /** Maximum calls sent to a thread, where more would only wait. */
@@ -230,7 +239,10 @@ export class ProgramThread {
       // Scaled by the number of calls: call costs change, so subtracting them would drift.
       this.#backlog = this.#pending === 0 ? 0 : (this.#backlog * this.#pending) / (this.#pending + 1)
       const statements = this.#progress[PROGRESS.STATEMENTS + slot] ?? null
-      call.answer(answers[at + 1] as number, answers[at + 2] as string, statements)
+      const content = answers[at + 2] as string | SentResponse
+      const status = answers[at + 1] as number
+      if (typeof content === 'string') call.answer(status, content, statements)
+      else call.answer(status, '', statements, content)
     }
     this.#isStuck = false
     this.#listener.answered()

@@ -209,7 +209,7 @@ class LoadedProgram {
     } satisfies FromThread)
   }
 
-  #end(slot: number, endpoint: number, { status, body, failure }: EndpointResponse): void {
+  #end(slot: number, endpoint: number, { status, body, response, failure }: EndpointResponse): void {
     const isKept = status === OK || !this.#mutations.has(endpoint)
     const isUncertain = Atomics.load(this.#progress, slot) === STATE.COMMITTING
     Atomics.store(this.#progress, slot, isKept ? STATE.DONE : isUncertain ? STATE.UNCERTAIN : STATE.ROLLED_BACK)
@@ -218,7 +218,7 @@ class LoadedProgram {
       const name = this.#names[endpoint] as string
       this.#port.postMessage({ kind: 'failed', endpoint: name, failure, slot } satisfies FromThread)
     }
-    this.#answers.push(slot, status, body)
+    this.#answers.push(slot, status, response ?? body)
   }
 
   #send(): void {

@@ -69,6 +69,7 @@ export const diagnosticCodes = {
   'parse.deprecated_get': error('parse', '`@get` is used to declare a route.'),
   'parse.unknown_decorator': error('parse', 'A decorator of that name does not exist.'),
   'rate_limit.needs_auth': error('typecheck', 'A limit counts calls by user, but the function has no `@auth`.'),
+  'response.target': error('typecheck', 'A function other than a route answers with a `Response`.'),
   'typecheck.activity.no_return_type': warning('typecheck', 'An activity does not declare its result type.'),
   'typecheck.activity.result_type': error('typecheck', 'An activity does not return a `Result`.'),
   'typecheck.actor.spawn_target': error('typecheck', 'A spawned name is not an actor.'),

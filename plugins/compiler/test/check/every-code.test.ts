@@ -133,6 +133,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.with.option_type': [`${BLOG}workflow w() { a() with { retries: "x" } }`, '"x"'],
   'typecheck.with.option_value': [`${BLOG}workflow w() { a() with { meta: "urgent" } }`, '"urgent"'],
   'typecheck.with.unknown_option': [`${BLOG}workflow w() { a() with { retry: 1 } }`, 'retry'],
+  'response.target': ['@query fn f() to Response { Response.text("") }', 'Response'],
   'unique.use': ['type T { @unique a: str }', '@unique'],
   'vox/auth/endpoint-missing-decorator': ['@auth @query fn f() to int { 1 }\n@query fn g() to int { 1 }', 'g'],
   'vox/effect/missing-declaration': [`${TASK}fn f() uses net { db.Task.all() }`, 'db.Task.all()'],
