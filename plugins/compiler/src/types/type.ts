@@ -24,6 +24,8 @@ export interface VarType {
   link: Type | null
   /** The expression or the parameter that needs the type. */
   readonly origin: Span
+  /** True if no value has this type unless something else links it: the elements of `[]`, the value of `None`. */
+  isVacant: boolean
   /** Constraints that wait for the type, to be tried again when it is linked. */
   waiting: Deferred[] | null
 }
@@ -135,8 +137,8 @@ export const ANY: Type = { kind: 'any' }
 export const NEVER: Type = { kind: 'never' }
 export const ERROR: Type = { kind: 'error' }
 
-export function newVar(origin: Span): VarType {
-  return { kind: 'var', link: null, origin, waiting: null }
+export function newVar(origin: Span, isVacant = false): VarType {
+  return { kind: 'var', link: null, origin, isVacant, waiting: null }
 }
 
 export function rigid(name: string): RigidType {

@@ -221,6 +221,10 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'the database': [
+    '@query fn f() to List[str] { db.Task.all().select("title").map(fn(t) t.title + t._id + t.due) }',
+    'fn show(t: Task) to str { t.title }\n@query fn f() to List[str] { db.Task.all().select("title").map(show) }',
+    '@query fn f(all: bool) to List[Task] { if all { db.Task.all() } else { db.Task.all().select("title") } }',
+    '@query fn f(all: bool) to int { let rows = if all { db.Task.all() } else { db.Task.all().select("title") }\n len(rows) }',
     '@query fn f() to List[Task] { db.Task.all() }',
     '@query fn f() to Result[List[Task]] { db.Task.all() }',
     '@query fn f() to Option[Task] { db.Task.get(1) }',

@@ -474,6 +474,8 @@ fn f() to Result[int, Colour] { Ok(g()?) } // E try_misuse|return_mismatch`,
   ],
 
   'the database': [
+    `@query fn f() to List[bool] { db.Task.all().select("title").map(fn(t) t.done) } // E unknown_field`,
+    `@query fn f() { for t in db.Task.all().select("title") { print(t.stars) } } // E unknown_field`,
     `@query fn f(p: Person) to Option[Task] { db.Task.get(p._id) } // E db.type|arg_mismatch`,
     `@mutation fn f(t: Task) { db.Task.update(t._id, { owner: t._id }) } // E db.type`,
     `fn f(n: Id[Task]) to Id[Person] { n } // E return_mismatch`,
