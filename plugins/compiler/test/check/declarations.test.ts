@@ -148,7 +148,8 @@ t.test('a record literal may begin with entries in short form', t => {
     []
   )
   t.same(findings('fn f(a: int, b: int) to int { let r = { a, b, c: 1, "d": 2 }\n r.c }'), [])
-  t.same(findings('fn f(a: int, b: int) to int { { a, b } }'), [], 'braces with names only are a block')
+  t.same(findings('type P { a: int b: int }\nfn f(a: int, b: int) to P { { a, b } }'), [], 'several names are a record')
+  t.same(findings('fn f(a: int) to int { { a } }'), [], 'one name is a block')
   t.end()
 })
 
