@@ -4,6 +4,7 @@ import type { Argument, Binary, Call, Expression, Lambda } from '../syntax/ast-e
 import type { Let } from '../syntax/ast-statements.ts'
 import { bare } from '../syntax/entries.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
+import { show } from '../types/show.ts'
 import type { Analysis } from './analysis.ts'
 import { typeOf } from './hover.ts'
 import { knownType } from './known-types.ts'
@@ -74,12 +75,12 @@ function ofParams(params: readonly Param[], analysis: Analysis, add: AddType): v
   }
 }
 
-function ofFunction({ params, result, body }: FunctionDeclaration, analysis: Analysis, add: AddType): void {
+function ofFunction(declaration: FunctionDeclaration, analysis: Analysis, add: AddType): void {
+  const { params, result, body } = declaration
   ofParams(params, analysis, add)
-  const last = result === null ? body?.statements.at(-1) : undefined
-  if (body === null || last?.kind !== 'ExpressionStatement') return
-  const text = knownType(last.expression, analysis)?.text ?? null
-  if (text !== 'Unit') add(body.start, text === null ? null : `${text} `, 'to ')
+  if (result !== null || body === null) return
+  const text = show(analysis.types.resultOf(declaration))
+  if (text !== 'Unit') add(body.start, `${text} `, 'to ')
 }
 
 /** Literals, which do not say what they are for. */
@@ -108,7 +109,7 @@ function parameterNames(
   return args.flatMap((argument, index): [number, string][] => {
     const name = names[isPiped ? index + 1 : index]
     // A field without a name is called `_0`.
-    return isLiteral(argument) && name !== undefined && !/^_\d/.test(name) ? [[argument.start, name]] : []
+    return isLiteral(argument) && name !== undefined && !/^(?:_\d|$)/.test(name) ? [[argument.start, name]] : []
   })
 }
 

@@ -143,7 +143,7 @@ function parameterSpans(label: string): [start: number, end: number][] {
   return spans
 }
 
-/** Returns the names of the parameters in a signature. */
+/** Returns the names of the parameters in a signature; an empty one for a parameter of a function type. */
 export function parameterNamesOf(label: string): string[] {
-  return parameterSpans(label).map(([start, end]) => /^\w*/.exec(label.slice(start, end))?.[0] ?? '')
+  return parameterSpans(label).map(([start, end]) => /^\w+(?=\??(?:\.{3})?:)/.exec(label.slice(start, end))?.[0] ?? '')
 }

@@ -44,6 +44,7 @@ fn f(names: List[str], path: str) {
     path.slice(1, 2)
 }
 
+fn helper(flag) { if flag { 1 } else { 2 } }
 fn describe(count: int) { count.to_str() }
 fn join(list: List[str], separator: str) to str { list.join(separator) }
 `
@@ -113,13 +114,16 @@ t.test('inlay hints show inferred types, and the parameters of literal arguments
   for (const line of [
     'let counter<: Counter> = spawn(Counter(1))',
     'let total<: int> = add(<left:>1, right = 2)',
-    'names.fold(<first:>0, fn(sum',
+    'names.fold(<first:>0, fn(sum<: int>, name<: str>) sum + name.len())',
+    'let pair<: List[(str, int)]> = names.zip([1])',
+    'fn helper(flag<: bool>) <to int >{ if flag { 1 } else { 2 } }',
     'names |> join(<separator:>",")',
     'names.map(fn(name<: str>) name.len())',
     'std.fs.write(<path:>"a", <text:>"b")',
     'counter.increment(<by:>2, <times:>3)',
     'Rect(<width:>1.0, <height:>2.0)',
     'print("a", "b", "c")',
+    'upper("a", true)',
     'let upper = fn(text: str, loud: bool) text',
     'fn describe(count: int) <to str >{'
   ]) {
