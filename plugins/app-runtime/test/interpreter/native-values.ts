@@ -84,9 +84,13 @@ const DATA: fc.Arbitrary<Value> = fc.letrec<{ data: Value }>(data => ({
 
 const JSONS: fc.Arbitrary<Value> = fc.jsonValue({ maxDepth: 2 }).map(data => new Json(data))
 
+/** Calls a native function of the interpreter by its path. */
+export type CallNative = (path: string, ...args: Value[]) => Value
+
 /** Generates values of a type. */
-export function valuesOf(type: Type, types: Substitution, regex: (pattern: string) => Value): fc.Arbitrary<Value> {
-  const of = (inner: Type): fc.Arbitrary<Value> => valuesOf(inner, types, regex)
+export function valuesOf(type: Type, types: Substitution, call: CallNative): fc.Arbitrary<Value> {
+  const of = (inner: Type): fc.Arbitrary<Value> => valuesOf(inner, types, call)
+  const regex = (pattern: string): Value => (call('std.regex.compile', pattern) as Tagged).fields[0] as Value
   const actual = resolved(type)
   switch (actual.kind) {
     case 'any':
@@ -133,8 +137,14 @@ export function valuesOf(type: Type, types: Substitution, regex: (pattern: strin
       return fc.constantFrom('a+', '(b)|(c)', '', '\\d*').map(regex)
     case 'Match':
       return fc.constantFrom('a+', '(b)|(c)').map(pattern => matchOf(regex(pattern)))
-    default:
-      throw new Error(`no values of the type ${actual.def.name}`)
+    case 'Response':
+      return TEXTS.map(text => call('Response.text', text))
+    default: {
+      const { fields, name } = actual.def
+      if (fields === null) throw new Error(`no values of the type ${name}`)
+      const members = Object.fromEntries(Array.from(fields.values(), field => [field.name, of(field.type)]))
+      return fc.record(members).map(record => new Map(Object.entries(record)))
+    }
   }
 }
 
