@@ -10,7 +10,7 @@ import { openAuthSecrets } from './secret.ts'
 import type { Verifier } from './verifier.ts'
 import { Webhooks } from './webhooks.ts'
 
-type Context = Pick<PluginContext<Settings>, 'config' | 'projectRoot' | 'log'>
+type Context = Pick<PluginContext<Settings>, 'config' | 'projectRoot' | 'log' | 'keep'>
 
 /** Opens the guards of a program, with the providers that it may need. `own`: those of its users. */
 export async function openGuards(
@@ -24,10 +24,19 @@ export async function openGuards(
   const verifiers = identifies(program) ? [...own, ...(await openVerifiers(auth, projectRoot, store))] : []
   return new Guards(program, {
     authenticator: new Authenticator(verifiers),
-    limits: new RateLimits(),
-    webhooks: new Webhooks(auth.webhooks),
+    limits: new RateLimits(undefined, undefined, await kept(ctx, 'rate limits')),
+    webhooks: new Webhooks(auth.webhooks, undefined, await kept(ctx, 'deliveries of webhooks')),
     log
   })
+}
+
+/** Returns a map that outlives a reload of the plugin: a saved file must not allow more calls. */
+function kept(ctx: Pick<Context, 'keep'>, name: string): Promise<Map<string, number>> {
+  return ctx.keep(
+    name,
+    () => new Map<string, number>(),
+    () => undefined
+  )
 }
 
 /** True if a guard, or a function that depends on its caller, needs identities. */

@@ -13,12 +13,13 @@ export interface CallLimit {
  */
 export class RateLimits {
   /** Theoretical arrival time of the next call by subject, least recently used first. */
-  readonly #paidAt = new Map<string, number>()
+  readonly #paidAt: Map<string, number>
   readonly #now: () => number
   readonly #maxKeys: number
 
-  /** `now`: milliseconds of a monotonic clock. */
-  constructor(now: () => number = () => performance.now(), maxKeys = MAX_KEYS) {
+  /** `now`: milliseconds of a monotonic clock. `paidAt`: state of earlier limits, which is continued. */
+  constructor(now: () => number = () => performance.now(), maxKeys = MAX_KEYS, paidAt = new Map<string, number>()) {
+    this.#paidAt = paidAt
     this.#now = now
     this.#maxKeys = maxKeys
   }

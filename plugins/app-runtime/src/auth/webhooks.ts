@@ -24,9 +24,15 @@ export class Webhooks {
   readonly #secrets: Readonly<Record<string, string>>
   readonly #nowMs: () => number
   /** Expiry in Unix seconds by signature, oldest first. */
-  readonly #seen = new Map<string, number>()
+  readonly #seen: Map<string, number>
 
-  constructor(secrets: Readonly<Record<string, string>>, nowMs: () => number = Date.now) {
+  /** `seen`: deliveries to an earlier version of the program. */
+  constructor(
+    secrets: Readonly<Record<string, string>>,
+    nowMs: () => number = Date.now,
+    seen = new Map<string, number>()
+  ) {
+    this.#seen = seen
     this.#secrets = secrets
     this.#nowMs = nowMs
   }

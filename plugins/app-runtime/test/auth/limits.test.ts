@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
-import { serveInProcess } from '../../../../test/e2e/served-in-process.ts'
+import { serveInProcess, until } from '../../../../test/e2e/served-in-process.ts'
 import { bearer, call, SET } from './guarded-app.ts'
 import { ownToken } from './tokens.ts'
 
@@ -73,4 +75,15 @@ t.test('limits count by user, by API key, by address of anonymous callers, and b
   }
   const [one = {}, other = {}] = keys
   t.same(await statuses('POST /api/mutation/keyed', [one, one, other, ann]), [200, 429, 200, 200])
+})
+
+t.test('a saved file does not allow more calls', async t => {
+  const app = await serveInProcess(t, SOURCE, { set: SET })
+  t.equal((await call(app, 'GET /once')).status, 200)
+  writeFileSync(join(app.folder, 'app.vox'), `${SOURCE}\n@public @query fn added() to int { 1 }\n`)
+  await until(
+    () => call(app, 'GET /api/query/added'),
+    ({ status }) => status === 200
+  )
+  t.equal((await call(app, 'GET /once')).status, 429)
 })

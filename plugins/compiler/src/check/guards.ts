@@ -116,7 +116,7 @@ interface Guarded {
 
 /** Reports endpoints without `@auth` and `@public` in a module that uses `@auth`: one may have been forgotten. */
 function unmarked(all: readonly Guarded[]): Diagnostic[] {
-  if (!all.some(({ target, guard }) => target !== null && guard !== null && guard.auth !== null)) return []
+  if (!all.some(({ item, target, guard }) => (target ?? usersOf(item)) !== null && guard?.auth != null)) return []
   return all.flatMap(({ item, target, guard }) => {
     if (target === null || !ENDPOINTS.includes(target.kind)) return []
     if (guard !== null && (guard.auth !== null || guard.isPublic || guard.webhook !== null)) return []
@@ -125,6 +125,11 @@ function unmarked(all: readonly Guarded[]): Diagnostic[] {
     const suggestions = ['add `@auth`, or `@public` if that is intended']
     return diagnostic('vox/auth/endpoint-missing-decorator', message, at, { suggestions })
   })
+}
+
+/** Returns the table of the users of a program; null for other declarations. */
+function usersOf(item: Declaration): Declaration | null {
+  return item.kind === 'Table' ? item : null
 }
 
 /** Returns the span of a decorator's name with the `@`. */
