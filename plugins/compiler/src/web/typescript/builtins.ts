@@ -52,11 +52,8 @@ export function translateBuiltin(name: string, invocation: BuiltinCall): TypeScr
   return Object.hasOwn(BUILTINS, name) ? (BUILTINS[name] as Translation)(invocation) : null
 }
 
-const MATH = new Set(
-  'abs acos asin atan atan2 cbrt ceil cos cosh exp floor hypot log log10 log2 max min pow round sign sin sinh sqrt tan tanh trunc'.split(
-    ' '
-  )
-)
+/** Functions of `std.math` that JavaScript has under the same name. */
+const MATH = new Set('sqrt cbrt exp sin cos tan asin acos atan atan2 log2 log10 floor ceil pow min max'.split(' '))
 
 const STD: Readonly<Record<string, (args: readonly TypeScriptCode[]) => TypeScriptCode>> = {
   'time.now_ms': () => code('Date.now()'),
@@ -69,6 +66,10 @@ const STD: Readonly<Record<string, (args: readonly TypeScriptCode[]) => TypeScri
   'log.debug': args => call('console.debug', ...args.map(each => each.doc)),
   'log.info': args => call('console.info', ...args.map(each => each.doc)),
   'log.warn': args => call('console.warn', ...args.map(each => each.doc)),
+  'math.ln': args => call('Math.log', ...args.map(each => each.doc)),
+  'math.pi': () => code('Math.PI'),
+  'math.e': () => code('Math.E'),
+  'random.float': () => code('Math.random()'),
   'log.error': args => call('console.error', ...args.map(each => each.doc))
 }
 
