@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
-import { type GuardDeclaration, liveQueriesOf } from '@svc/contracts'
+import { type GuardDeclaration, liveQueriesOf, type ProgramUsers } from '@svc/contracts'
+import { readUsers } from '../check/users/users.ts'
 import { ByteOffsets } from '../hir/byte-offsets.ts'
 import { lowerGuards } from '../hir/guards.ts'
 import type { HirModule, HirParam } from '../hir/hir.ts'
@@ -21,6 +22,8 @@ export interface WebModule {
   /** Members of structs that have a default. */
   readonly defaults: readonly { readonly type: string; readonly field: string }[]
   readonly guards: readonly GuardDeclaration[]
+  /** Users of the program; null if it has none. */
+  readonly users: ProgramUsers | null
   /** Names of the live queries. */
   readonly live: ReadonlySet<string>
   /** Name of the source file, without folder and extension. */
@@ -34,7 +37,8 @@ export function webModule(module: Module, source: SourceFile): WebModule {
   const live = new Set(liveQueriesOf(hir).keys())
   const offsets = new ByteOffsets(source.text)
   const guards = lowerGuards(module, span => offsets.span(span))
-  return { source, module, hir, types: new TypeScriptTypes(hir), defaults, guards, live, name }
+  const { users } = readUsers(module)
+  return { source, module, hir, types: new TypeScriptTypes(hir), defaults, guards, users, live, name }
 }
 
 function defaultsOf(item: Declaration): WebModule['defaults'] {

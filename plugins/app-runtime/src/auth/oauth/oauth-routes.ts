@@ -11,15 +11,17 @@ import { runErrors } from '../../errors.ts'
 import { cookieOf } from '../../interpreter/request.ts'
 import { tableName } from '../../schema/names.ts'
 import { sendAnswer } from '../../serving/send-answer.ts'
+import { localPath } from '../local-path.ts'
 import type { CallLimit, RateLimits } from '../rate-limits.ts'
 import type { AuthSecrets } from '../secret.ts'
 import { nameFor, secureFor } from '../sessions/session-cookie.ts'
+import { redirect } from '../users/auth-body.ts'
 import { normalIdentity } from '../users/password-routes.ts'
 import { addCookie, type RequestSessions } from '../users/request-sessions.ts'
 import type { PerformUsers } from '../users/session-routes.ts'
 import { IDENTITIES_TABLE } from '../users/user-tables.ts'
 import type { OpenIdClaims, OpenIdProvider } from './openid-provider.ts'
-import { localPath, openState, SIGN_IN_MS, type SignInState, sealState } from './sign-in-state.ts'
+import { openState, SIGN_IN_MS, type SignInState, sealState } from './sign-in-state.ts'
 
 const COOKIE = 'vox-sign-in'
 const BY_ADDRESS: CallLimit = { max: 60, windowMs: 60_000 }
@@ -188,8 +190,4 @@ function rowOf({ table, identity, signUpColumns }: ProgramUsers, claims: OpenIdC
 function stateCookie(headers: HttpExchange['request']['headers'], value: string, seconds: number): string {
   // Lax: the provider sends the browser back with a link.
   return `${nameFor(headers, COOKIE)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secureFor(headers)}`
-}
-
-function redirect(exchange: HttpExchange, location: string): void {
-  exchange.send(303, 'text/plain; charset=utf-8', '', { location })
 }

@@ -47,9 +47,3 @@ export function openState(text: string, { all }: AuthSecrets, now = Date.now()):
 function keyOf(secret: Uint8Array): Buffer {
   return derivedKey(secret, 'openid sign-in')
 }
-
-/** Returns a path of this origin; `/` for anything else, such as an address of another site. */
-export function localPath(path: string | null): string {
-  if (path === null || !/^\/(?![/\\])[\x21-\x7e]*$/.test(path)) return '/'
-  return path.includes('\\') ? '/' : path
-}

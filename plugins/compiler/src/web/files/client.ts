@@ -4,7 +4,8 @@ import {
   type HttpBody,
   type HttpEndpoint,
   httpEndpointsOf,
-  httpInputOf
+  httpInputOf,
+  isResponseRoute
 } from '@svc/contracts'
 import { ClientTypes } from '../client-types.ts'
 import type { EmittedFile } from '../emitted-file.ts'
@@ -25,8 +26,14 @@ export function clientText(web: WebModule): string {
   const endpoints = httpEndpointsOf(web.hir)
   const names = operationIds(endpoints)
   const types = new ClientTypes(web)
-  const members = endpoints.map((endpoint, index) => memberText(web, endpoint, names[index] as string, types))
-  const exported = names.map(name => (valueName(name) === name ? name : `${name}: ${valueName(name)}`))
+  const auth = names.includes('auth') ? [] : authMember(web, types)
+  const members = [
+    ...endpoints.map((endpoint, index) => memberText(web, endpoint, names[index] as string, types)),
+    ...auth
+  ]
+  const exported = [...names, ...auth.map(() => 'auth')].map(name =>
+    valueName(name) === name ? name : `${name}: ${valueName(name)}`
+  )
   const to = members.length === 0 ? '_connection' : '$to'
   const create = `/** Creates functions that call a program at any address. */
 export function createClient(${to}: Partial<Connection> = {}) {
@@ -74,14 +81,15 @@ function memberText(web: WebModule, endpoint: HttpEndpoint, name: string, types:
     parameterList(web, params, types, param => inputType(web, param, types)),
     ...(body.kind === 'any' ? [`${bodyName(params)}?: unknown`] : [])
   ]
-  const result = web.types.result(answerType(endpoint.returns), types)
+  const isResponse = isResponseRoute(endpoint, web.hir)
+  const result = isResponse ? 'globalThis.Response' : web.types.result(answerType(endpoint.returns), types)
   const address = addressText(shown, path)
   const kind = endpoint.kind === 'query' ? '$json' : '$text'
   const target = query.length === 0 ? address : `${address} + ${kind}(${argumentObject(query)})`
   const isForm = paramsOf(body).some(({ type_ann }) => fileUse(web.hir, type_ann) !== null)
   const sent = isForm ? formText(web, paramsOf(body)) : sentText(body, params)
   const call = `(${parameters.filter(each => each !== '').join(', ')}): Promise<${result}> =>
-      ${isForm ? '$upload' : '$call'}($to, '${method}', ${target}${sent === null ? '' : `, ${sent}`})`
+      ${isForm ? '$upload' : isResponse ? '$raw' : '$call'}($to, '${method}', ${target}${sent === null ? '' : `, ${sent}`})`
   const isLive = endpoint.kind === 'query' && web.live.has(endpoint.name)
   return `    /** \`${method} ${shown.replaceAll('*/', '*\\/')}\` */
     ${propertyKey(name)}: ${isLive ? liveText(web, endpoint, call, result, types) : call}`
@@ -103,6 +111,37 @@ function liveText(
           $watch($to, ${literal(name)}, args, onValue, onError)
       }
     )`
+}
+
+/** Returns the functions with which users sign up, in and out; nothing for a program without users. */
+function authMember(web: WebModule, types: ClientTypes): string[] {
+  const { users, hir } = web
+  if (users === null) return []
+  const user = web.types.result({ Named: users.table }, types)
+  const columns = hir.tables.find(({ name }) => name === users.table)?.fields ?? []
+  const typeOf = (name: string): string =>
+    web.types.print(columns.find(each => each.name === name)?.type_ann ?? null, types)
+  const own = users.signUpColumns.map(name => `readonly ${propertyKey(name)}: ${typeOf(name)}`)
+  const session = "readonly password: string; readonly session?: 'cookie' | 'token'"
+  const signedIn = `Promise<{ readonly user: ${user}; readonly token?: string }>`
+  const withPassword = `
+      /** Creates a user and signs in. */
+      signUp: (fields: { ${[...own, session].join('; ')} }): ${signedIn} =>
+        $call($to, 'POST', '/api/auth/sign_up', fields),
+      /** Signs in: with a cookie, or for a token, which the caller passes as \`token\` of its connection. */
+      signIn: (fields: { readonly ${propertyKey(users.identity)}: string; ${session} }): ${signedIn} =>
+        $call($to, 'POST', '/api/auth/sign_in', fields),
+      /** Changes the password, and ends the other sessions. */
+      changePassword: (fields: { readonly current: string; readonly password: string }): Promise<{ readonly token?: string }> =>
+        $call($to, 'POST', '/api/auth/password', fields),`
+  return [
+    `    /** The users of the program. */
+    auth: {${users.hasPassword ? withPassword : ''}
+      signOut: (): Promise<null> => $call($to, 'POST', '/api/auth/sign_out'),
+      /** Returns the user who is signed in, or null. */
+      me: (): Promise<${user} | null> => $call($to, 'GET', '/api/auth/me')
+    }`
+  ]
 }
 
 function paramsOf(body: HttpBody): readonly HirParam[] {

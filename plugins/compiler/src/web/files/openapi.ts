@@ -8,6 +8,7 @@ import {
   httpEndpointsOf,
   httpInputOf,
   isRequiredParam,
+  isResponseRoute,
   TypeNames,
   TypeSchemas
 } from '@svc/contracts'
@@ -17,6 +18,7 @@ import { fileUse } from '../endpoints.ts'
 import { operationIds } from '../operation-ids.ts'
 import type { WebModule } from '../web-module.ts'
 import { guardFailures, guardFields, securitySchemes } from './openapi-guards.ts'
+import { userPaths } from './openapi-users.ts'
 
 const BASE = '#/components/schemas/'
 
@@ -39,7 +41,7 @@ export function openApiFile(web: WebModule): EmittedFile | null {
   return httpEndpointsOf(web.hir).length === 0 ? null : { path: 'openapi.json', text: openApiText(web) }
 }
 
-export function openApiText({ hir, defaults, guards, name }: WebModule): string {
+export function openApiText({ hir, defaults, guards, users, name }: WebModule): string {
   const schemas = new TypeSchemas(new TypeNames(hir), defaults, BASE)
   const endpoints = httpEndpointsOf(hir)
   const ids = operationIds(endpoints)
@@ -52,10 +54,12 @@ export function openApiText({ hir, defaults, guards, name }: WebModule): string 
     const operation = operationOf(hir, endpoint, ids[index] as string, schemas, errorName, guard)
     paths[path] = { ...paths[path], [endpoint.route.method.toLowerCase()]: operation }
   }
+  // Declarations of the program have precedence.
+  const ofUsers = users === null ? {} : userPaths(users, hir, schemas, BASE + errorName)
   const document = {
     openapi: '3.1.0',
     info: { title: name, version: '1.0.0' },
-    paths,
+    paths: { ...ofUsers, ...paths },
     components: {
       schemas: { ...Object.fromEntries(schemas.definitions), [errorName]: ERROR },
       ...securitySchemes(guards)
@@ -92,10 +96,9 @@ function operationOf(
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body.kind === 'none' ? {} : { requestBody: requestBody(hir, body, schemas) }),
     responses: {
-      '200': {
-        description: 'The result.',
-        content: { 'application/json': { schema: schemas.of(answerType(returns)) } }
-      },
+      '200': isResponseRoute(endpoint, hir)
+        ? { description: 'A response that the program makes.', content: { '*/*': {} } }
+        : { description: 'The result.', content: { 'application/json': { schema: schemas.of(answerType(returns)) } } },
       ...Object.fromEntries(errors)
     }
   }
