@@ -17,7 +17,7 @@ import type { Authenticator, Outcome, Proven } from './authenticator.ts'
 import { PageGuards } from './page-guards.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { type Refusal, refusalError, refuse } from './refuse.ts'
-import { type ProofRequest, proofRequest } from './verifier.ts'
+import { hasServiceToken, type ProofRequest, proofRequest } from './verifier.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export interface GuardParts {
@@ -275,7 +275,7 @@ function subjectOf({ request }: Pick<HttpExchange, 'request'>, { by }: RateLimit
 
 /** Returns the parts that a program may read. It must not see the token of the service. */
 function partsOf({ request, caller }: Pick<HttpExchange, 'request' | 'caller'>): RequestParts {
-  const isService = caller.principal.id === 'bearer'
+  const isService = hasServiceToken(caller)
   const headers: Record<string, string> = {}
   for (const name in request.headers) {
     const value = request.headers[name]

@@ -39,9 +39,13 @@ export function proofRequest(
 ): ProofRequest {
   const { authorization } = headers
   // The token of the service proves no identity in the program.
-  const isService = principal.id === 'bearer'
-  const bearer = authorization === undefined || isService ? null : bearerOf(authorization)
-  return { method, headers, bearer }
+  const isNone = authorization === undefined || hasServiceToken({ principal })
+  return { method, headers, bearer: isNone ? null : bearerOf(authorization) }
+}
+
+/** True if the header `Authorization` is the token of the service, which programs must not see. */
+export function hasServiceToken({ principal }: Pick<HttpCaller, 'principal'>): boolean {
+  return principal.id === 'bearer'
 }
 
 /** Returns the token of an Authorization header. The scheme is case-insensitive (RFC 9110, 11.1). */

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { HttpExchange, HttpFallback, HttpHandlerRoute } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
+import { hasServiceToken } from '../auth/verifier.ts'
 import { runErrors } from '../errors.ts'
 import { withElement } from '../pages/html.ts'
 import { nearRoute } from './near-routes.ts'
@@ -139,8 +140,10 @@ async function passedOn(
   { log, element }: Pick<DocumentOptions, 'log' | 'element'>
 ): Promise<boolean> {
   const { request, caller } = exchange
+  const isService = hasServiceToken(caller)
   const headers = Object.entries(request.headers).flatMap(([name, value]) => {
-    const isOwn = OF_CONNECTION.has(name) || name === 'host' || name === 'authorization'
+    // The other server must not see the token of the service.
+    const isOwn = OF_CONNECTION.has(name) || name === 'host' || (isService && name === 'authorization')
     return value === undefined || isOwn ? [] : [[name, String(value)] as [string, string]]
   })
   let page: Response

@@ -3,6 +3,7 @@ import { type HttpEndpoint, type HttpExchange, type HttpHandlerRoute, httpInputO
 import { defined, unixMs } from '@svc/plugin-sdk'
 import type { AppCall } from '../apps/call-log.ts'
 import type { Admitted, EndpointGuard, Guards } from '../auth/guard.ts'
+import { refuse } from '../auth/refuse.ts'
 import { runErrors } from '../errors.ts'
 import { ANONYMOUS_TEXT } from '../interpreter/request.ts'
 import { Uploads } from '../storage/uploads.ts'
@@ -49,9 +50,7 @@ export function programRoutes({
         if (response === undefined) sendAnswer(exchange, status, body)
         else sendResponse(exchange, status, response, folder)
         onAnswer?.(status)
-        const ms = Math.round((performance.now() - started) * 1000) / 1000
-        const { method, path } = route
-        onCall({ time: Date.now(), method, path, name: summary, status, ms, sql, request_id: requestId })
+        record(status, started, requestId, sql)
       }
       const found = kind === 'query' && lookups !== null ? lookups.answer(index, input, caller) : null
       if (found === null || lookups === null) {
@@ -69,7 +68,12 @@ export function programRoutes({
       send(found.status, found.body, lookups.statements(index))
     }
     const summary = kind === 'route' ? name : `${kind} ${name}`
-    const handle = guarded(guards.of(name), handlerOf(endpoint as HttpEndpoint, call, uploads))
+    const record: RecordCall = (status, started, request_id, sql) => {
+      const { method, path } = route
+      const ms = Math.round((performance.now() - started) * 1000) / 1000
+      onCall({ time: Date.now(), method, path, name: summary, status, ms, sql, request_id })
+    }
+    const handle = guarded(guards.of(name), handlerOf(endpoint as HttpEndpoint, call, uploads), record)
     return [
       { method: route.method, path: route.path, summary, handle, ...defined({ origins: guards.originsOf(name) }) }
     ]
@@ -86,10 +90,17 @@ export type OnCall = (call: Omit<AppCall, 'id' | 'app'>) => void
 type Call = (exchange: HttpExchange, input: string, caller: string, onAnswer?: (status: number) => void) => void
 type Handle = (exchange: HttpExchange, caller: string) => void
 
-function guarded(guard: EndpointGuard | null, handle: Handle): HttpHandlerRoute['handle'] {
+type RecordCall = (status: number, started: number, requestId: string, sql: number | null) => void
+
+function guarded(guard: EndpointGuard | null, handle: Handle, record: RecordCall): HttpHandlerRoute['handle'] {
   if (guard === null) return exchange => handle(exchange, ANONYMOUS_TEXT)
   const next = (exchange: HttpExchange, { text }: Admitted): void => handle(exchange, text)
-  return exchange => guard.admit(exchange, next)
+  return exchange => {
+    const started = performance.now()
+    guard.admit(exchange, next, (refused, refusal) => {
+      record(refuse(refused, refusal), started, refused.caller.requestId, 0)
+    })
+  }
 }
 
 function handlerOf(endpoint: HttpEndpoint, call: Call, uploads: RouteParts['uploads'] = null): Handle {
