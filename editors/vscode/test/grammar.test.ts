@@ -132,7 +132,7 @@ t.test('the grammar agrees with the lexer of the compiler on every token', async
   }
 })
 
-t.test('every keyword and every decorator of the compiler has a scope of its own', async t => {
+t.test('every keyword and every decorator of the compiler has a scope', async t => {
   const soft = new Set(
     'agent activity actor component effect env fragment http in on state to type view workflow'.split(' ')
   )

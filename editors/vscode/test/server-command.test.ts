@@ -15,7 +15,7 @@ import { svcCommand } from '../src/server-command.ts'
 
 const SVC = fileURLToPath(new URL('../../../kernel/bin/svc.cjs', import.meta.url))
 
-t.test('the command of the setting may have arguments of its own', async t => {
+t.test('the command of the setting may have arguments before those of svc', async t => {
   t.same(svcCommand(['svc'], 'lsp'), { command: 'svc', args: ['lsp'] })
   t.same(svcCommand(['node', 'svc.cjs'], 'test', 'a.vox'), { command: 'node', args: ['svc.cjs', 'test', 'a.vox'] })
   t.same(svcCommand([], 'lsp'), { command: 'svc', args: ['lsp'] })

@@ -19,7 +19,7 @@ const functions = [
   ...TABLE.namespaces().flatMap(path => [...(TABLE.namespace(path)?.values() ?? [])])
 ].filter(isNativeFunction)
 
-/** Types with methods of their own. The others share them: `Id` has those of `int`. */
+/** Types with methods. Other types share them: `Id` has those of `int`. */
 const TYPES: readonly TypeDef[] = [...'str int float dec List Map Option Result'.split(' ')]
   .flatMap(name => BUILTIN_DEFS.get(name) ?? [])
   .concat(['Json', 'Regex', 'Match', 'Response'].flatMap(name => TABLE.type(name) ?? []))

@@ -9,7 +9,7 @@ import type { TypedModule } from '../types/typed-module.ts'
 import type { Analysis } from './analysis.ts'
 import { methodDeclaration } from './natives.ts'
 
-/** What the editor shows of the type of an expression. */
+/** The type of an expression, as the editor shows it. */
 export interface KnownType {
   /** The type as text. */
   readonly text: string

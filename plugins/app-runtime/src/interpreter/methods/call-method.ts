@@ -21,7 +21,7 @@ import { characterCount, TEXT_METHODS } from './text-methods.ts'
 type Table = Readonly<Record<string, Method<never>>>
 const NO_METHODS: Table = {}
 
-/** Methods by the type of the receiver, besides those that every value has. */
+/** Methods by the type of the receiver, without those that every value has. */
 export const METHODS: Readonly<Record<string, Table>> = {
   str: TEXT_METHODS,
   int: INT_METHODS,
