@@ -126,3 +126,16 @@ export function answerType(type: HirType | null): HirType | null {
   const isResult = typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Result'
   return isResult ? (type.Generic[1][0] ?? null) : type
 }
+
+/**
+ * Returns whether a route answers with a `Response`: a status, headers and a body that is not necessarily JSON. A
+ * declared type of that name is an ordinary one.
+ */
+export function isResponseRoute(
+  { kind, returns }: Pick<HttpEndpoint, 'kind' | 'returns'>,
+  { types, tables }: Pick<HirModule, 'types' | 'tables'>
+): boolean {
+  const type = answerType(returns)
+  if (kind !== 'route' || type === null || typeof type === 'string' || !('Named' in type)) return false
+  return type.Named === 'Response' && ![...types, ...tables].some(({ name }) => name === 'Response')
+}

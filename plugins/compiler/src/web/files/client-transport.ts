@@ -120,22 +120,8 @@ function $upload<T>(to: Partial<Connection>, method: string, path: string, value
   {
     name: '$call',
     text: `async function $call<T>(to: Partial<Connection>, method: string, path: string, content?: unknown): Promise<T> {
-  const sent = content === undefined ? undefined : $print(content)
-  const type = sent === undefined ? undefined : { 'content-type': 'application/json' }
-  const authorization = await $authorization(to)
-  let response: Response
-  let text: string
-  try {
-    response = await (to.fetch ?? globalThis.fetch)((to.baseUrl ?? '') + path, {
-      method,
-      headers: { accept: 'application/json', ...type, ...authorization, ...to.headers },
-      ...(sent === undefined ? {} : { body: sent })
-    })
-    text = await response.text()
-  } catch (error) {
-    const at = to.baseUrl === undefined || to.baseUrl === '' ? '' : \` at \${to.baseUrl}\`
-    throw new ApiError(\`\${path}\${at} cannot be reached: \${$reason(error)}\`, 0, null, null)
-  }
+  const response = await $raw(to, method, path, content, 'application/json')
+  const text = await response.text().catch((error: unknown) => $unreachable(to, path, error))
   const body = $parsed(text)
   if (!response.ok || body === undefined) {
     const { error, code } = globalThis.Object(body) as { readonly error?: unknown; readonly code?: unknown }
@@ -146,6 +132,27 @@ function $upload<T>(to: Partial<Connection>, method: string, path: string, value
   }
   if (method !== 'GET') for (const listener of to.onChange ?? []) listener()
   return body as T
+}
+`
+  },
+  {
+    name: '$raw',
+    text: `/** Sends a request, and returns the response with any status. */
+async function $raw(to: Partial<Connection>, method: string, path: string, content?: unknown, accept = '*/*'): Promise<globalThis.Response> {
+  const sent = content === undefined ? undefined : $print(content)
+  const type = sent === undefined ? undefined : { 'content-type': 'application/json' }
+  const authorization = await $authorization(to)
+  const init = {
+    method,
+    headers: { accept, ...type, ...authorization, ...to.headers },
+    ...(sent === undefined ? {} : { body: sent })
+  }
+  return await (to.fetch ?? globalThis.fetch)((to.baseUrl ?? '') + path, init).catch((error: unknown) => $unreachable(to, path, error))
+}
+
+function $unreachable(to: Partial<Connection>, path: string, error: unknown): never {
+  const at = to.baseUrl === undefined || to.baseUrl === '' ? '' : \` at \${to.baseUrl}\`
+  throw new ApiError(\`\${path}\${at} cannot be reached: \${$reason(error)}\`, 0, null, null)
 }
 
 /** Returns the reason of a failed connection. Node has it as the cause of the error; browsers do not reveal it. */

@@ -1,3 +1,4 @@
+import { isResponseRoute } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { HirParam } from '../../hir/hir.ts'
 import type { Module } from '../../syntax/ast.ts'
@@ -64,7 +65,20 @@ async function handle(
     response.status(400).json({ error: \`\${missing} is missing\`, code: 'RUN_ARGUMENTS' })
     return
   }
-  response.json((await handler(args)) ?? null)
+  const result = await handler(args)
+  if (result instanceof globalThis.Response) await pass(result, response)
+  else response.json(result ?? null)
+}
+
+/** Sends a response with its status, headers and body. */
+async function pass(from: globalThis.Response, response: Response): Promise<void> {
+  response.status(from.status)
+  for (const [name, value] of from.headers) {
+    if (!/^(?:set-cookie|content-(?:encoding|length)|transfer-encoding)$/.test(name)) response.set(name, value)
+  }
+  const cookies = from.headers.getSetCookie()
+  if (cookies.length > 0) response.set('set-cookie', cookies)
+  response.send(Buffer.from(await from.arrayBuffer()))
 }
 
 async function forward(request: Request, response: Response): Promise<void> {
@@ -76,11 +90,10 @@ async function forward(request: Request, response: Response): Promise<void> {
   const forwarded = await fetch(new URL(request.originalUrl, upstream), {
     method: request.method,
     headers,
+    redirect: 'manual',
     ...(hasBody ? { body: JSON.stringify(request.body ?? {}) } : {})
   })
-  response.status(forwarded.status)
-  response.type(forwarded.headers.get('content-type') ?? 'application/json')
-  response.send(await forwarded.text())
+  await pass(forwarded, response)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
@@ -117,7 +130,7 @@ export function expressServerFile(web: WebModule): EmittedFile {
     isQuery: endpoint.kind === 'query',
     params: endpoint.params,
     pathParams: [] as string[],
-    responseType: responseTypeOf(endpoint)
+    responseType: web.types.result(responseTypeOf(endpoint), imports)
   }))
   const routes = web.hir.routes.map(({ method, path, params = [], return_type }) => ({
     name: `${method} ${path}`.toLowerCase(),
@@ -126,15 +139,16 @@ export function expressServerFile(web: WebModule): EmittedFile {
     isQuery: false,
     params,
     pathParams: [...path.matchAll(/:([a-z_]\w*)|\{([a-z_]\w*)\}/gi)].map(([, colon, braces]) => colon ?? braces ?? ''),
-    responseType: responseTypeOf({ return_type })
+    responseType: isResponseRoute({ kind: 'route', returns: return_type }, web.hir)
+      ? 'globalThis.Response'
+      : web.types.result(responseTypeOf({ return_type }), imports)
   }))
   const all = [...endpoints, ...routes]
   const members = all.map(({ name, params, pathParams, responseType }) => {
     const known = new Set(params.map(param => param.name))
     const rest = pathParams.filter(param => !known.has(param)).map(param => `readonly ${param}: string`)
     const input = [...params.map(param => memberOf(web, param, imports)), ...rest]
-    const type = web.types.result(responseType, imports)
-    return `  ${propertyKey(name)}(args: { ${input.join('; ')} }): ${type} | Promise<${type}>\n`
+    return `  ${propertyKey(name)}(args: { ${input.join('; ')} }): ${responseType} | Promise<${responseType}>\n`
   })
   const entries = all.map(({ name, method, path, isQuery, params }) => {
     const required = params.filter(param => !isOptional(param)).map(param => literal(param.name))
