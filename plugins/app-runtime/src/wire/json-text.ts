@@ -1,5 +1,5 @@
 import { parseStrictJson } from '@svc/plugin-sdk'
-import { isSafeNumber, parse, stringify } from 'lossless-json'
+import { isSafeNumber, LosslessNumber, parse, stringify } from 'lossless-json'
 
 /** 16 or more digits may be an integer that a number does not represent exactly. */
 const LARGE = /\d{16}/
@@ -18,10 +18,29 @@ export function parseClientJson(text: string): unknown {
   return LARGE.test(text) ? parseJson(text) : value
 }
 
+/** True if the text being printed contains a {@link LargeFloat}. */
+let hasLargeFloat = false
+
+/**
+ * A float without a fraction, from 2^53 on. It is printed with an exponent, so that no parser of ints takes it for one.
+ */
+export class LargeFloat extends LosslessNumber {
+  constructor(value: number) {
+    super(value.toExponential())
+  }
+
+  toJSON(): number {
+    hasLargeFloat = true
+    return Number(this.value)
+  }
+}
+
 /** Writes JSON with all digits of bigints: the inverse of `parseJson`. */
 export function printJson(data: unknown): string {
+  hasLargeFloat = false
   try {
-    return JSON.stringify(data)
+    const text = JSON.stringify(data)
+    return hasLargeFloat ? (stringify(data) ?? 'null') : text
   } catch (error) {
     if (error instanceof RangeError || !hasBigint(data)) throw error
     return stringify(data) ?? 'null'

@@ -3,6 +3,7 @@ import { excerpt } from '../interpreter/display.ts'
 import { typeName } from '../interpreter/type-name.ts'
 import { Float, isInt, Json, type Value } from '../interpreter/value.ts'
 import type { Codec } from './codec.ts'
+import { LargeFloat } from './json-text.ts'
 import { mismatch, shownJson } from './mismatch.ts'
 
 const MIN_INT = -(1n << 63n)
@@ -31,6 +32,7 @@ export const FLOAT: Codec = {
   encode(value) {
     if (isInt(value)) return Number(value)
     if (!(value instanceof Float)) return wrong('float', value)
+    if (Number.isInteger(value.value) && !Number.isSafeInteger(value.value)) return new LargeFloat(value.value)
     return Number.isFinite(value.value) ? value.value : mismatch('a float that JSON can represent', `${value.value}`)
   }
 }

@@ -37,7 +37,8 @@ export function untypedCodec(constructorOf: (tag: string) => Codec | undefined):
     encode(value) {
       if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
       if (isInt(value)) return value
-      if (value instanceof Float) return FLOAT.encode(value)
+      // A number beyond the ints is written as it was read.
+      if (value instanceof Float) return Math.abs(value.value) < 2 ** 63 ? FLOAT.encode(value) : finite(value)
       if (value instanceof Decimal) return DEC.encode(value)
       if (value instanceof Json) return value.data
       if (isList(value)) return listJson(value, codec)
@@ -82,4 +83,8 @@ function taggedJson({ tag, fields, names }: Tagged, codec: Codec): unknown {
   if (tag === 'Error') return { _tag: 'Err', value: codec.encode(first) }
   const members = fields.map((each, index) => [names[index] ?? String(index), codec.encode(each)] as const)
   return { _tag: tag, ...Object.fromEntries(members) }
+}
+
+function finite({ value }: Float): number {
+  return Number.isFinite(value) ? value : mismatch('a float that JSON can represent', `${value}`)
 }
