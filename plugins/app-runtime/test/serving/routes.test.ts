@@ -47,7 +47,7 @@ fn wrongly() to int {
     untyped("a text")
 }
 
-fn untyped(value) { value }
+fn untyped(value: any) to any { value }
 
 @server
 fn divide(a: int, b: int) to int { a / b }

@@ -425,9 +425,8 @@ workflow w(v: any) to Result[any] {
     Ok((kept, same(v)? is v, type_of(kept)))
 }
 fn main() {
-    for v in [1, 9007199254740993, 1.0, -0.0, 12.50dec, "x", true, Some(None), Circle(2.5), Empty, (1, "a"), { b: 1, a: [] }, { "10": 1, "9": 2 }] {
-        print(w(v))
-    }
+    let values: List[any] = [1, 9007199254740993, 1.0, -0.0, 12.50dec, "x", true, Some(None), Circle(2.5), Empty, (1, "a"), { b: 1, a: [] }, { "10": 1, "9": 2 }]
+    for v in values { print(w(v)) }
 }
 `
   const { lines, call } = durableProgram(text, skippingDurable())

@@ -25,7 +25,7 @@ import { checkOptions } from './options.ts'
 import { bindPattern } from './patterns.ts'
 import { meaningOf, reportUndefined } from './resolve.ts'
 import { checkRoute } from './route-loaders.ts'
-import { ANY, answer, named, newVar, type Type } from './type.ts'
+import { ANY, answer, named, type Type, unannotated } from './type.ts'
 import { unify } from './unify.ts'
 
 /** Decorators whose arguments may use the parameters of the function. */
@@ -211,7 +211,7 @@ function inferComponent(inference: BodyInference, item: Component): void {
   for (const member of members) {
     if (member.kind !== 'State' && member.kind !== 'Derived') continue
     const isState = member.kind === 'State'
-    const type = member.type === null ? newVar(member.name) : context.declarations.read(member.type)
+    const type = member.type === null ? unannotated(member.name) : context.declarations.read(member.type)
     context.scopes.bind({ kind: 'state', name: member.name, type, isMutable: isState, canBeMutable: false })
   }
   for (const member of members) {

@@ -207,12 +207,12 @@ function callNative(
   receiver: Type | null
 ): Type {
   const { context } = inference
+  const isConstructor = receiver === null && Object.hasOwn(CONSTRUCTORS, name)
   const by = freshVars(native.generics, site.at)
   if (receiver !== null && native.receiver !== null) unify(substitute(native.receiver, by), receiver)
   const returned = substitute(native.result, by)
   context.noteError(returned)
   const head = resolved(returned)
-  const isConstructor = receiver === null && Object.hasOwn(CONSTRUCTORS, name)
   if (head.kind === 'named') expectArguments(head, site.expected?.type ?? null)
   const callee: Callee = {
     name,

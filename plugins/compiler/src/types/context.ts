@@ -216,7 +216,7 @@ export class Context {
       if (waiting.isDone) continue
       const variable = resolved(waiting.variable)
       if (variable.kind !== 'var') continue
-      if (waiting.isNeeded) this.#reportUnknown(variable)
+      if (waiting.isNeeded && variable.needsAnnotation) this.#reportUnknown(variable)
       link(variable, ANY)
       this.settle()
     }

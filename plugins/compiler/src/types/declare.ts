@@ -34,6 +34,7 @@ import {
   type TypeDef,
   type TypeDefKind,
   tuple,
+  unannotated,
   type VariantType
 } from './type.ts'
 
@@ -291,7 +292,7 @@ export class Declarations {
       declaration.kind === 'Function' && INTERNAL_ROLES.has(declaration.role) && declaration.body !== null
     const params = this.params(declaration.params, scope, isInternal)
     const isInferred = declaration.result === null && declaration.kind !== 'ExternFunction' && declaration.body !== null
-    const result = isInferred ? newVar(declaration.name) : this.read(declaration.result, scope)
+    const result = isInferred ? unannotated(declaration.name) : this.read(declaration.result, scope)
     const signature: Signature = {
       name: declaration.name,
       owner: declaration,
@@ -313,7 +314,7 @@ export class Declarations {
       owner: handler,
       generics: [],
       params: this.params(handler.params, this.scopeOf(owner), false),
-      result: handler.result === null ? newVar(handler.event) : this.read(handler.result),
+      result: handler.result === null ? unannotated(handler.event) : this.read(handler.result),
       declaresResult: handler.result !== null,
       isOpen: handler.result === null
     }
@@ -325,7 +326,7 @@ export class Declarations {
   params(params: readonly (Param | Field)[], scope: Scope, isInferred: boolean): SignatureParam[] {
     return params.map(each => ({
       name: each.name.text,
-      type: isInferred && isUntyped(each) ? newVar(each.name) : this.read(each.type, scope),
+      type: isInferred && isUntyped(each) ? unannotated(each.name) : this.read(each.type, scope),
       isOptional: each.value !== null || (each.kind === 'Field' && each.isOptional),
       span: each,
       param: each
@@ -351,7 +352,7 @@ export class Declarations {
   constant(name: Name, annotation: TypeSyntax | null): Type {
     const known = this.#constants.get(name)
     if (known !== undefined) return known
-    const type = annotation === null ? newVar(name) : this.read(annotation)
+    const type = annotation === null ? unannotated(name) : this.read(annotation)
     this.#constants.set(name, type)
     return type
   }

@@ -33,7 +33,7 @@ import { bindLocal, bindPattern } from './patterns.ts'
 import { checkRecord, inferRecord, inferStruct } from './records.ts'
 import { checkMutable, inferName } from './resolve.ts'
 import { show } from './show.ts'
-import { ANY, ERROR, fn, NEVER, newVar, type ParamType, resolved, type Type, tuple } from './type.ts'
+import { ANY, ERROR, fn, NEVER, newVar, type ParamType, resolved, type Type, tuple, unannotated } from './type.ts'
 import { unify } from './unify.ts'
 import { inferElement } from './views.ts'
 
@@ -671,7 +671,7 @@ export class BodyInference implements Inference {
 
   #lambdaParam({ name, type, value }: Param, given: Type | null): ParamType {
     const { context } = this
-    const declared = type === null ? (given ?? newVar(name)) : context.declarations.read(type, this.#scope())
+    const declared = type === null ? (given ?? unannotated(name)) : context.declarations.read(type, this.#scope())
     if (value !== null) this.#default(value, declared, name.text)
     bindLocal(context, { kind: 'parameter', name, type: declared, isMutable: false, canBeMutable: false })
     return { name: name.text, type: declared, isOptional: value !== null }

@@ -23,9 +23,12 @@ export interface VarType {
   /** The type that was found; null until then. */
   link: Type | null
   /** The expression or the parameter that needs the type. */
-  readonly origin: Span
-  /** True if no value has this type unless something else links it: the elements of `[]`, the value of `None`. */
-  isVacant: boolean
+  origin: Span
+  /**
+   * True for a name without an annotation, whose values the program does not determine. Other variables stay unknown
+   * only if there are no such values: the elements of `[]`, the value of `None`.
+   */
+  needsAnnotation: boolean
   /** Constraints that wait for the type, to be tried again when it is linked. */
   waiting: Deferred[] | null
 }
@@ -137,8 +140,13 @@ export const ANY: Type = { kind: 'any' }
 export const NEVER: Type = { kind: 'never' }
 export const ERROR: Type = { kind: 'error' }
 
-export function newVar(origin: Span, isVacant = false): VarType {
-  return { kind: 'var', link: null, origin, isVacant, waiting: null }
+export function newVar(origin: Span): VarType {
+  return { kind: 'var', link: null, origin, needsAnnotation: false, waiting: null }
+}
+
+/** The type of a parameter or a constant without an annotation. */
+export function unannotated(name: Span): VarType {
+  return { kind: 'var', link: null, origin: name, needsAnnotation: true, waiting: null }
 }
 
 export function rigid(name: string): RigidType {

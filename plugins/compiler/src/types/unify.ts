@@ -80,7 +80,10 @@ export function link(variable: VarType, type: Type): boolean {
   if (target === variable) return true
   if (target.kind === 'var') {
     variable.link = target
-    target.isVacant &&= variable.isVacant
+    if (variable.needsAnnotation && !target.needsAnnotation) {
+      target.needsAnnotation = true
+      target.origin = variable.origin
+    }
     if (variable.waiting !== null) {
       target.waiting = target.waiting === null ? variable.waiting : target.waiting.concat(variable.waiting)
       variable.waiting = null
