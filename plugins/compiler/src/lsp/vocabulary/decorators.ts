@@ -37,6 +37,7 @@ hole | @hole fn name() to T | A function without a body yet.
 uses | @uses(net) fn … | The effects that a function may have.
 auth | @auth(provider: p, "scope") fn … | Only callers with a proven identity may call, from any provider or the named one. | auth(provider: \${1:session})
 role | @role("admin") fn … | Only callers with one of the roles may call. | role("\${1:admin}")
+rule | @rule(read: owner is user.id) | Which rows of a table callers may read, insert, update and delete. | rule(read: \${1:owner} is user.id)
 public | @public fn … | Everyone may call, in a program whose other endpoints have \`@auth\`. | public
 rate_limit | @rate_limit(by: ip, per: "1m", max: 100) fn … | Limits the calls of one address, user, API key, or of all callers together. | rate_limit(by: \${1:ip}, per: "\${2:1m}", max: \${3:100})
 cors | @cors(origins: ["https://example.org"]) fn … | Lets pages of these origins call from a browser. | cors(origins: ["\${1:https://example.org}"])
