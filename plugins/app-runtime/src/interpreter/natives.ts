@@ -86,6 +86,9 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   }),
   is_refused: native(1, 1, (args, machine) => isRefused(machine, functionArg(args, 0))),
   as_anyone: native(1, 1, (args, machine) => callAs(machine, ANONYMOUS, functionArg(args, 0))),
+  // Calls are compiled by `compileLater`; these are the values of the names.
+  run_later: native(2, 2, () => fail('RUN_ARGUMENTS', 'run_later needs a call: run_later("1h", f(a))')),
+  run_at: native(2, 2, () => fail('RUN_ARGUMENTS', 'run_at needs a call: run_at(time, f(a))')),
   workflow_wait: native(1, 1, (args, { workflow, host }) => {
     const duration = durationOf(args[0] ?? null)
     if (workflow !== null) return workflow.wait(duration)

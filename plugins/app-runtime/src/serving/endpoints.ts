@@ -1,4 +1,5 @@
 import {
+  databaseUses,
   type HirModule,
   type HirParam,
   type HirType,
@@ -46,9 +47,17 @@ export function endpointsOf(module: HirModule, users: ProgramUsers | null = null
   ]
 }
 
-/** True if a program has workflows, actors or agents. */
-export function isDurable({ workflows, actors, agents }: HirModule): boolean {
-  return workflows.length + actors.length + agents.length > 0
+/** True if a program has workflows, actors, agents or deferred calls. */
+export function isDurable(module: HirModule): boolean {
+  const { workflows, actors, agents } = module
+  return workflows.length + actors.length + agents.length > 0 || defersCalls(module)
+}
+
+/** True if a program calls `run_later` or `run_at`. */
+export function defersCalls(module: HirModule): boolean {
+  const { calls } = databaseUses(module)
+  const isOwn = (name: string): boolean => module.functions.some(each => each.name === name)
+  return ['run_later', 'run_at'].some(name => calls.has(name) && !isOwn(name))
 }
 
 function local(

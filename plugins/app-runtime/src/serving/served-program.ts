@@ -48,7 +48,7 @@ import { sharedRunsAnswers } from '../workflows/shared-runs-answers.ts'
 import { WORKFLOWS_TOPIC } from '../workflows/topic.ts'
 import { appUrl, consoleUrl } from './addresses.ts'
 import { recordCall } from './call-spans.ts'
-import { type Endpoint, endpointsOf } from './endpoints.ts'
+import { defersCalls, type Endpoint, endpointsOf } from './endpoints.ts'
 import { LoadingThread, type LoadParts } from './loading-thread.ts'
 import { openLookups } from './lookups.ts'
 import { ProgramPool } from './program-pool.ts'
@@ -407,7 +407,7 @@ function reloadOnSave(
 function needsDatabase(program: Program): boolean {
   const { module, text } = program
   const { tables, actors, agents, workflows } = module
-  if (usesFiles(program)) return true
+  if (usesFiles(program) || defersCalls(module)) return true
   return tables.length + actors.length + agents.length + workflows.length > 0 || /\bdb\s*\./.test(text)
 }
 

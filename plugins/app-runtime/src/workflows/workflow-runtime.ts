@@ -115,6 +115,25 @@ export class WorkflowRuntime {
     return outer === null ? this.#called(() => this.#waited(runId, !isNew)) : this.#waited(runId, !isNew)
   }
 
+  /** Defines the workflow of the deferred calls of a function, unless a workflow has its name. */
+  defineLater(definition: WorkflowDefinition): void {
+    if (!this.#definitions.has(definition.name)) this.#definitions.set(definition.name, definition)
+  }
+
+  /** Stores a run that calls a function at a time, as a part of the open transaction. Returns its id. */
+  later(name: string, due: number, args: Value): string {
+    const { workflows, now, notify } = this.#durable
+    const outer = this.#machine.workflow
+    const runId = outer === null ? randomUUID() : `${outer.run.runId}/${outer.nextId()}`
+    outer?.flush()
+    const plannedSteps = this.#definitions.get(name)?.plannedSteps ?? 0
+    const stored = losslessText([due, args])
+    workflows.create({ runId, workflow: name, args: stored, parent: null, plannedSteps, isCalled: false }, now())
+    if (notify === null) this.#detached.add(runId)
+    else notify()
+    return runId
+  }
+
   /** Executes a run until it ends or must wait. */
   turn(runId: string, { again = false, claim }: TurnOptions = {}): TurnEnd {
     const { workflows } = this.#durable

@@ -7,6 +7,7 @@ import type { TypedModule } from '../types/typed-module.ts'
 import { checkActivities } from './activities.ts'
 import { checkAppHooks } from './app-hooks.ts'
 import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
+import { checkDeferredCalls } from './deferred-calls.ts'
 import { checkDeprecations } from './deprecations.ts'
 import { checkSchedules } from './durations.ts'
 import { EmptyNamesRule } from './empty-names.ts'
@@ -67,6 +68,7 @@ export function checkModule(
     ...checkIndexes(module),
     ...checkUnique(module),
     ...checkFileColumns(module),
+    ...checkDeferredCalls(module),
     ...checkUsers(module),
     ...checkRoutes(module),
     ...checkResponses(module),

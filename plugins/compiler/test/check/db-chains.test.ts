@@ -126,3 +126,24 @@ t.test('files are stored in columns of their own', async t => {
     t.same(found(source), [], source)
   }
 })
+
+t.test('deferred calls need a call of a function of the program', async t => {
+  const found = (body: string): [string, string][] => {
+    const source = `workflow w() to Result[int] { Ok(1) }\nfn later(n: int) { }\nfn f() { ${body} }`
+    const { module } = parse(source)
+    return check(module, { suppressHookLints: false })
+      .filter(({ severity }) => severity === 'error')
+      .map(({ code, span }) => [code, source.slice(span.start, span.end)])
+  }
+  for (const [body, at] of [
+    ['run_later("1h", len("a"))', 'len("a")'],
+    ['run_later("1h", later)', 'later'],
+    ['run_at(1, 2)', '2'],
+    ['run_later("1h", w())', 'w()'],
+    ['run_later("1h", later("a"))', '"a"'],
+    ['run_at("x", later(1))', '"x"']
+  ] as const) {
+    t.match(found(body), [['typecheck.arg_mismatch', at]], body)
+  }
+  t.same(found('run_later("1h", later(1))\nrun_later(500, later(n = 1))\nrun_at(5, later(1))'), [])
+})

@@ -173,7 +173,8 @@ function walk(node: unknown, visit: (key: string, value: unknown) => void): void
   }
 }
 
-function runBody(machine: Machine, unit: FunctionUnit, run: Eval, args: readonly Value[]): Value {
+/** Runs the body of a function with these arguments. */
+export function runBody(machine: Machine, unit: FunctionUnit, run: Eval, args: readonly Value[]): Value {
   const frame: CallFrame = new Array(unit.size)
   for (let index = 0; index < args.length; index++) frame[index] = args[index] as Value
   const value = run(frame)

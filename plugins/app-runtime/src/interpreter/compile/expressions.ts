@@ -11,6 +11,7 @@ import { compileIf, compileMatch, compileTry, sequence } from './control.ts'
 import { compileDatabaseOperation, compileRawQuery, isRawQuery, unwrapped } from './database.ts'
 import { compileSideEffect, compileWith, outsideOfWorkflows } from './durable.ts'
 import { compileLambda } from './functions.ts'
+import { compileLater } from './later.ts'
 import { compileFor, compileForEach } from './loops.ts'
 import { compileField, compileIndex, compileRecord, compileStruct } from './members.ts'
 import { compileSpawn } from './spawn.ts'
@@ -43,7 +44,7 @@ function compileOperand(body: BodyCompiler, expression: HirExpression, isDiscard
   if ('IntLit' in expression) return constant(expression.IntLit[0])
   if ('Ident' in expression) return compileName(body, expression.Ident)
   if ('Binary' in expression) return compileBinary(body, expression.Binary)
-  if ('Call' in expression) return compileCall(body, expression.Call)
+  if ('Call' in expression) return compileLater(body, expression.Call) ?? compileCall(body, expression.Call)
   if ('MethodCall' in expression) {
     const { MethodCall: call } = expression
     if (!isRawQuery(body, call)) return compileMethodCall(body, call, isDiscarded)

@@ -25,6 +25,7 @@ import { makeActivity, makeWorkflow } from './durable.ts'
 import { FORMS } from './expressions.ts'
 import { callableOf, compileFunction, type FunctionUnit } from './functions.ts'
 import { asGuarded } from './guards.ts'
+import { defineLater } from './later.ts'
 import { asTransaction } from './mutations.ts'
 import { rootOf } from './paths.ts'
 import { compilePattern } from './patterns.ts'
@@ -267,6 +268,11 @@ export class ProgramCompiler implements ProgramNames {
     for (const workflow of workflows) {
       const unit = this.function(workflow.name)
       if (unit !== undefined) makeWorkflow(machine, unit, workflow, steps)
+    }
+    const { functions, query_fns, mutation_fns, server_fns } = this.#program.module
+    for (const { name, return_type } of [...functions, ...query_fns, ...mutation_fns, ...server_fns]) {
+      const unit = this.function(name)
+      if (unit !== undefined && unit.takesOptions !== true) defineLater(machine, unit, return_type)
     }
     for (const actor of [...actors, ...agents]) machine.actors?.define(compileActor(machine, this, actor))
   }
