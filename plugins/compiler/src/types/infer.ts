@@ -203,11 +203,8 @@ export class BodyInference implements Inference {
         })
         return values.length === 0 ? ERROR : this.#join(values)
       }
-      case 'For': {
-        const item = resolved(this.#for(expression, body => this.infer(body)))
-        // A body without a value makes a loop without one.
-        return item === UNIT ? UNIT : list(item)
-      }
+      case 'For':
+        return list(this.#for(expression, body => this.infer(body)))
       case 'Lambda':
         return this.#lambda(expression, null, null)
       case 'Spawn':

@@ -1,4 +1,4 @@
-import type { ValueType } from '../value-types/type.ts'
+import { ANY, type ValueType } from '../value-types/type.ts'
 import { call, code, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain } from './value-types.ts'
 
@@ -6,6 +6,10 @@ interface BuiltinCall {
   readonly args: readonly TypeScriptCode[]
   readonly types: readonly ValueType[]
   helper(name: string): string
+  /** Returns a value as the text that `str` makes of it. */
+  text(value: TypeScriptCode, type: ValueType): TypeScriptCode
+  /** True if a value does not show parts of its type. */
+  isHidden(type: ValueType): boolean
 }
 
 type Translation = (invocation: BuiltinCall) => TypeScriptCode
@@ -20,14 +24,20 @@ const asText: Translation = invocation => {
   const [type] = invocation.types
   if (type !== undefined && isPlain(type, 'str', 'char', 'dec')) return arg(invocation)
   if (type !== undefined && isPlain(type, 'int', 'float', 'bool')) return call('String', arg(invocation).doc)
-  return call(invocation.helper('text'), arg(invocation).doc)
+  return invocation.text(arg(invocation), type ?? ANY)
 }
 
 const BUILTINS: Readonly<Record<string, Translation>> = {
   Some: invocation => arg(invocation),
   str: asText,
   to_string: asText,
-  print: invocation => call('console.log', ...invocation.args.map(each => each.doc)),
+  print: ({ args, types, isHidden, text }) => {
+    const shown = args.map((each, index) => {
+      const type = types[index] ?? ANY
+      return isHidden(type) ? text(each, type) : each
+    })
+    return call('console.log', ...shown.map(each => each.doc))
+  },
   len: invocation => {
     const [type] = invocation.types
     if (type !== undefined && isPlain(type, 'str')) return code(['[...', arg(invocation).doc, '].length'])
@@ -56,6 +66,10 @@ export function translateBuiltin(name: string, invocation: BuiltinCall): TypeScr
 const MATH = new Set('sqrt cbrt exp sin cos tan asin acos atan atan2 log2 log10 floor ceil pow min max'.split(' '))
 
 const STD: Readonly<Record<string, (args: readonly TypeScriptCode[]) => TypeScriptCode>> = {
+  'math.ln': args => call('Math.log', ...args.map(each => each.doc)),
+  'math.pi': () => code('Math.PI'),
+  'math.e': () => code('Math.E'),
+  'random.float': () => code('Math.random()'),
   'time.now_ms': () => code('Date.now()'),
   now_ms: () => code('Date.now()'),
   'crypto.uuid': () => code('crypto.randomUUID()'),
@@ -66,10 +80,6 @@ const STD: Readonly<Record<string, (args: readonly TypeScriptCode[]) => TypeScri
   'log.debug': args => call('console.debug', ...args.map(each => each.doc)),
   'log.info': args => call('console.info', ...args.map(each => each.doc)),
   'log.warn': args => call('console.warn', ...args.map(each => each.doc)),
-  'math.ln': args => call('Math.log', ...args.map(each => each.doc)),
-  'math.pi': () => code('Math.PI'),
-  'math.e': () => code('Math.E'),
-  'random.float': () => code('Math.random()'),
   'log.error': args => call('console.error', ...args.map(each => each.doc))
 }
 

@@ -13,6 +13,7 @@ import { argumentList, arrow, call, code, enclosed, Level, operand, stable, type
 import { elementOfCall } from './element-calls.ts'
 import { MatchTranslator } from './match-translator.ts'
 import { translateMethod } from './methods.ts'
+import { contains } from './needs-statements.ts'
 import { SYNCHRONOUS } from './translator.ts'
 import { isGeneric, itemOf } from './value-types.ts'
 
@@ -79,8 +80,13 @@ export abstract class CallTranslator extends MatchTranslator {
     }
     const types = node.args.map(({ value }) => this.typeOf(value))
     return (
-      translateBuiltin(name, { args, types, helper: each => this.helper(each) }) ??
-      this.unavailable(`\`${name}\``, node)
+      translateBuiltin(name, {
+        args,
+        types,
+        helper: each => this.helper(each),
+        text: (value, type) => this.textOf(value, type),
+        isHidden: type => this.isHidden(type)
+      }) ?? this.unavailable(`\`${name}\``, node)
     )
   }
 
@@ -99,7 +105,6 @@ export abstract class CallTranslator extends MatchTranslator {
       }
       return this.unavailable(full.join('.'), node)
     }
-    const objectPath = this.expression(object)
     const type = this.typeOf(object)
     const name = property.text
     const item = isGeneric(type, 'List') ? [itemOf(type)] : isGeneric(type, 'Option') ? [itemOf(type)] : []
@@ -107,11 +112,19 @@ export abstract class CallTranslator extends MatchTranslator {
       const value = node.args[index]?.value
       return value === undefined ? ANY : this.typeOf(value)
     }
-    const args = this.#argumentCodes(node.args, [], name === 'fold' ? [argumentType(0), ...item] : item)
-    const made = translateMethod(name, objectPath, type, args, {
+    const lambdaTypes = name === 'fold' ? [argumentType(0), ...item] : item
+    let [receiver, ...args] = this.#argumentCodes([{ value: object }, ...node.args], [], lambdaTypes)
+    // The translation evaluates the other value only if it is needed.
+    if (name === 'unwrap_or' && node.args.some(({ value }) => contains(value, each => each.kind === 'Call'))) {
+      receiver = stable(this.named(receiver as TypeScriptCode, 'value'))
+      args = args.map(each => stable(this.named(each, 'other')))
+    }
+    const made = translateMethod(name, receiver as TypeScriptCode, type, args, {
       helper: each => this.helper(each),
       named: value => this.named(value, 'value'),
       argumentType,
+      text: (value, each) => this.textOf(value, each),
+      isHidden: each => this.isHidden(each),
       print: each => this.file.valueType(each)
     })
     const isAsync = node.args.some(({ value }) => value.kind === 'Lambda' && this.hasToWait(value.body))
@@ -148,16 +161,18 @@ export abstract class CallTranslator extends MatchTranslator {
   }
 
   #argumentCodes(
-    args: readonly Argument[],
+    args: readonly Pick<Argument, 'value'>[],
     types: readonly ValueType[],
     lambdaTypes: readonly ValueType[] = []
   ): TypeScriptCode[] {
-    const before = types.length > 0 ? types : []
-    return args.map(({ value }, index) => {
+    const values = args.map(({ value }) => value)
+    const evaluated = values.filter(value => bare(value).kind !== 'Lambda')
+    const codes = this.operands(evaluated)
+    return values.map((value, index) => {
       const inner = bare(value)
-      const type = before[index]
+      const type = types[index]
       const params = type?.kind === 'function' ? (type.params ?? []) : lambdaTypes
-      return inner.kind === 'Lambda' ? this.lambda(inner, params) : (this.operands([value])[0] as TypeScriptCode)
+      return inner.kind === 'Lambda' ? this.lambda(inner, params) : (codes[evaluated.indexOf(value)] as TypeScriptCode)
     })
   }
 

@@ -222,7 +222,10 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
       const inner = bare(each)
       return inner.kind === 'Identifier' && inner.name === 'None' && this.scope.lookup('None') === undefined
     }
-    return translateBinary(operator, a, b, types, [isNone(left), isNone(right)], name => this.helper(name))
+    return translateBinary(operator, a, b, types, [isNone(left), isNone(right)], {
+      helper: name => this.helper(name),
+      text: (value, type) => this.textOf(value, type)
+    })
   }
 
   #shortCircuit({ operator, left, right }: Binary): TypeScriptCode {

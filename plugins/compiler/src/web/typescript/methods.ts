@@ -1,6 +1,17 @@
 import type { Doc } from '../../doc/doc.ts'
 import type { ValueType } from '../value-types/type.ts'
-import { argumentList, call, code, enclosed, Level, method, operand, type TypeScriptCode } from './code.ts'
+import {
+  argumentList,
+  arrow,
+  call,
+  code,
+  enclosed,
+  Level,
+  method,
+  operand,
+  stable,
+  type TypeScriptCode
+} from './code.ts'
 import { isGeneric, isPlain, isScalar, itemOf } from './value-types.ts'
 
 /** Helpers for the translation of a method. */
@@ -8,6 +19,10 @@ export interface MethodUses {
   helper(name: string): string
   /** Returns a name for the value, so that it can be used more than once. */
   named(value: TypeScriptCode): string
+  /** Returns a value as the text that `str` makes of it. */
+  text(value: TypeScriptCode, type: ValueType): TypeScriptCode
+  /** True if a value does not show parts of its type. */
+  isHidden(type: ValueType): boolean
   /** Returns the type of an argument. */
   argumentType(index: number): ValueType
   /** Prints a type as TypeScript; null if it is unknown. */
@@ -91,9 +106,11 @@ const LIST: Readonly<Record<string, Translation>> = {
     isScalar(itemOf(type))
       ? method(object, 'includes', first(args).doc)
       : call(helper('contains'), object.doc, first(args).doc),
-  join: (object, args, { helper }, type) => {
-    const isText = isPlain(itemOf(type), 'str', 'int', 'char', 'dec')
-    return method(isText ? object : method(object, 'map', helper('text')), 'join', ...args.map(each => each.doc))
+  join: (object, args, { helper, isHidden, text }, type) => {
+    const item = itemOf(type)
+    if (isPlain(item, 'str', 'int', 'char', 'dec')) return method(object, 'join', ...args.map(each => each.doc))
+    const shown: Doc = isHidden(item) ? arrow('each', text(stable('each'), item)).doc : helper('text')
+    return method(method(object, 'map', shown), 'join', ...args.map(each => each.doc))
   },
   reverse: object => code(['[...', object.doc, '].reverse()']),
   map: own('map'),
@@ -115,7 +132,7 @@ const LIST: Readonly<Record<string, Translation>> = {
     return sorted(object, first(args).doc, key.kind === 'function' ? key.result : key, uses)
   },
   slice: helped('items_between'),
-  to_string: helped('text')
+  to_str: (object, _args, { text }, type) => text(object, type)
 }
 
 function sorted(object: TypeScriptCode, key: Doc, type: ValueType, { helper }: MethodUses): TypeScriptCode {

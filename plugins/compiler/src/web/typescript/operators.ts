@@ -28,6 +28,12 @@ const DECIMAL: Readonly<Partial<Record<Operator, string>>> = {
   '*': 'decimal_product'
 }
 
+interface OperatorUses {
+  helper(name: string): string
+  /** Returns a value as the text that `str` makes of it. */
+  text(value: TypeScriptCode, type: ValueType): TypeScriptCode
+}
+
 /** Translates a binary operator. `isNone` is true for a `None` operand. */
 export function translateBinary(
   operator: Operator,
@@ -35,7 +41,7 @@ export function translateBinary(
   right: TypeScriptCode,
   [a, b]: readonly [ValueType, ValueType],
   [noneLeft, noneRight]: readonly [boolean, boolean],
-  helper: (name: string) => string
+  { helper, text }: OperatorUses
 ): TypeScriptCode {
   const plain = (sign?: string): TypeScriptCode => {
     const [own, level] = SIGNS[operator]
@@ -56,7 +62,7 @@ export function translateBinary(
     }
     case '+':
       if (isGeneric(a, 'List') && isGeneric(b, 'List')) return code(['[...', left.doc, ', ...', right.doc, ']'])
-      if (isPlain(a, 'str', 'char') !== isPlain(b, 'str', 'char')) return joined(left, right, a, b, helper)
+      if (isPlain(a, 'str', 'char') !== isPlain(b, 'str', 'char')) return joined(left, right, a, b, text)
   }
   if (isPlain(a, 'dec') && isPlain(b, 'dec')) {
     const name = DECIMAL[operator]
@@ -77,12 +83,10 @@ function joined(
   right: TypeScriptCode,
   a: ValueType,
   b: ValueType,
-  helper: (name: string) => string
+  text: OperatorUses['text']
 ): TypeScriptCode {
   const textOperand = (value: TypeScriptCode, type: ValueType, level: Level) =>
-    isPlain(type, 'str', 'char', 'int', 'float', 'bool', 'dec')
-      ? operand(value, level)
-      : call(helper('text'), value.doc).doc
+    isPlain(type, 'str', 'char', 'int', 'float', 'bool', 'dec') ? operand(value, level) : text(value, type).doc
   return code(infix(textOperand(left, a, Level.sum), '+', textOperand(right, b, Level.product)), Level.sum)
 }
 

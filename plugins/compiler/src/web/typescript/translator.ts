@@ -9,10 +9,11 @@ import { builtinResult } from '../value-types/builtin-results.ts'
 import { methodResult } from '../value-types/methods.ts'
 import { operatorResult } from '../value-types/operators.ts'
 import { ANY, generic, join, NEVER, UNIT, type ValueType } from '../value-types/type.ts'
-import { arrow, block, code, Level, operand, type TypeScriptCode } from './code.ts'
+import { arrow, block, call, code, Level, operand, type TypeScriptCode } from './code.ts'
 import type { EmittedModule } from './emitted-module.ts'
 import { contains } from './needs-statements.ts'
 import type { Scope } from './scope.ts'
+import { textShape } from './text-shape.ts'
 import { fieldAt, itemOf } from './value-types.ts'
 
 /** The TypeScript function that is being generated. */
@@ -117,6 +118,10 @@ export abstract class Translator {
           node.args.map(each => this.typeOf(each.value))
         )
       }
+      case 'Tuple':
+        return { kind: 'tuple', items: node.items.map(item => this.typeOf(item)) }
+      case 'List':
+        return generic('List', node.items.map(item => this.typeOf(item)).reduce(join, NEVER))
       case 'Block': {
         const last = node.statements.at(-1)
         return last?.kind === 'ExpressionStatement' ? this.typeOf(last.expression) : UNIT
@@ -223,6 +228,17 @@ export abstract class Translator {
     const name = this.scope.fresh(preferred)
     this.out.push([`const ${name} = `, made.doc])
     return name
+  }
+
+  /** Returns a value as the text that `str` and `print` make of it. */
+  protected textOf(value: TypeScriptCode, type: ValueType): TypeScriptCode {
+    const shape = textShape(type, this.program.reader)
+    return shape === null ? call(this.helper('text'), value.doc) : call(this.helper('text_of'), value.doc, shape)
+  }
+
+  /** True if a value does not show parts of its type, so that its text depends on the type. */
+  protected isHidden(type: ValueType): boolean {
+    return textShape(type, this.program.reader) !== null
   }
 
   protected helper(name: string): string {

@@ -29,6 +29,54 @@ export function text(value: unknown): string {
 }
 `
   },
+  text_of: {
+    source: `/** Parts of a type that its values do not show. \`up\` refers to the fields or cases so many levels up. */
+interface Shape {
+  readonly tuple?: readonly (Shape | null)[]
+  readonly option?: Shape | null
+  readonly result?: Shape | null
+  readonly list?: Shape
+  readonly map?: Shape
+  readonly fields?: Readonly<Record<string, Shape>>
+  readonly cases?: Readonly<Record<string, Readonly<Record<string, Shape>>>>
+  readonly up?: number
+}
+
+/** Formats a value of a type like \`str\` and \`print\`. */
+export function text_of(value: unknown, shape: Shape | null, outer: readonly Shape[] = []): string {
+  if (shape === null) return text(value)
+  if (shape.up !== undefined) {
+    const at = outer.length - shape.up
+    return text_of(value, outer[at] ?? null, outer.slice(0, at))
+  }
+  if (shape.option !== undefined) {
+    return value === null || value === undefined ? 'None' : \`Some(\${text_of(value, shape.option, outer)})\`
+  }
+  if (shape.result !== undefined) {
+    const { _tag, value: held } = value as { readonly _tag: string; readonly value: unknown }
+    return _tag === 'Ok' ? \`Ok(\${text_of(held, shape.result, outer)})\` : \`Error(\${text(held)})\`
+  }
+  if (shape.tuple !== undefined) {
+    const { tuple } = shape
+    const items = (value as readonly unknown[]).map((item, index) => text_of(item, tuple[index] ?? null, outer))
+    return \`(\${items.join(', ')})\`
+  }
+  if (shape.list !== undefined) {
+    const { list } = shape
+    return \`[\${(value as readonly unknown[]).map(item => text_of(item, list, outer)).join(', ')}]\`
+  }
+  const { _tag, ...entries } = value as Readonly<Record<string, unknown>>
+  const within = shape.map === undefined ? [...outer, shape] : outer
+  const fields = shape.cases?.[String(_tag)] ?? shape.fields ?? {}
+  const held = Object.entries(entries).map(
+    ([key, each]) => [key, text_of(each, shape.map ?? fields[key] ?? null, within)] as const
+  )
+  if (shape.cases === undefined) return \`{\${held.map(([key, each]) => \`\${key}: \${each}\`).join(', ')}}\`
+  return held.length === 0 ? String(_tag) : \`\${String(_tag)}(\${held.map(([, each]) => each).join(', ')})\`
+}
+`,
+    needs: ['text']
+  },
   size_of: {
     source: `/** Returns the number of items of a list, of characters of a string, or of entries of a record. */
 export function size_of(value: unknown): number {

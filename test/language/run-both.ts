@@ -1,0 +1,133 @@
+import { createContext, Script } from 'node:vm'
+import { checkFile, emitComponents, emitProject, hasErrors, SourceFile, webModule } from '@svc/plugin-compiler/testing'
+import { transformSync } from 'esbuild'
+import { run } from '../../plugins/app-runtime/test/run-program.ts'
+
+/** Lines that a program printed, and whether it failed after them. */
+export interface Trace {
+  readonly lines: readonly string[]
+  readonly failed: boolean
+  /** Message of the failure, for people. */
+  readonly reason: string | null
+}
+
+export interface BothTraces {
+  readonly interpreted: Trace
+  readonly emitted: Trace
+}
+
+/** A page that uses `main`, so that a build translates it. */
+const PAGE = '\ncomponent Page() {\n    view: button(on_click=main()) { "Go" }\n}\n'
+
+const OPTIONS = {
+  mode: 'app',
+  target: 'fullstack',
+  mobileTarget: null,
+  layout: 'spa',
+  express: false,
+  tokens: null,
+  sourceFolder: '.',
+  locate: () => null
+} as const
+
+/** Runs `main` of a program in the interpreter and as translated TypeScript. Throws if the program has errors. */
+export function runBoth(source: string): BothTraces {
+  const file = new SourceFile('program.vox', source + PAGE)
+  const checked = checkFile(file, {
+    script: false,
+    allowComponentFunctions: false,
+    suppressHookLints: false,
+    strict: false
+  })
+  const wrong = checked.diagnostics.filter(({ severity }) => severity === 'error')
+  if (hasErrors(checked.diagnostics)) {
+    throw new Error(
+      wrong.map(({ code, message, span }) => `${code}: ${message}: ${file.text.slice(span.start, span.end)}`).join('\n')
+    )
+  }
+  const web = webModule(checked.parsed.module, file)
+  const components = emitComponents(web, { validate: true, reactiveViews: true })
+  const problem = components.diagnostics.find(({ severity }) => severity === 'error')
+  if (problem !== undefined) throw new Error(`${problem.code}: ${problem.message}`)
+  const { files } = emitProject(web, components, OPTIONS)
+  return {
+    interpreted: interpreted(file.text),
+    emitted: traced(print => runModules(new Map(files.map(({ path, text }) => [path, text])), print))
+  }
+}
+
+/** Returns a line that tells the two traces apart; null if they are equal. */
+export function difference({ interpreted, emitted }: BothTraces): string | null {
+  const length = Math.max(interpreted.lines.length, emitted.lines.length)
+  for (let line = 0; line < length; line++) {
+    const [a, b] = [interpreted.lines[line], emitted.lines[line]]
+    if (a !== b) {
+      return `line ${line + 1}: interpreted ${JSON.stringify(a ?? ending(interpreted))}, emitted ${JSON.stringify(b ?? ending(emitted))}`
+    }
+  }
+  if (interpreted.failed === emitted.failed) return null
+  return `interpreted ${ending(interpreted)}, emitted ${ending(emitted)}`
+}
+
+function ending({ failed, reason }: Trace): string {
+  return failed ? `failed: ${reason}` : 'ended'
+}
+
+function interpreted(text: string): Trace {
+  const { lines, code, error } = run(text)
+  return { lines, failed: code !== null, reason: error?.message ?? null }
+}
+
+function traced(work: (print: (line: string) => void) => void): Trace {
+  const lines: string[] = []
+  try {
+    work(line => lines.push(line))
+    return { lines, failed: false, reason: null }
+  } catch (error) {
+    return { lines, failed: true, reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** Modules that translated functions import but do not use. */
+const ABSENT = new Set(['react', './vox-client'])
+
+/** Runs `main` of the translated modules in a context of its own. */
+function runModules(files: ReadonlyMap<string, string>, print: (line: string) => void): void {
+  const loaded = new Map<string, Record<string, unknown>>()
+  const context = createContext({
+    console: { log: (...values: unknown[]) => print(values.map(shown).join(' ')) }
+  })
+  const load = (specifier: string): Record<string, unknown> => {
+    if (ABSENT.has(specifier)) return {}
+    const known = loaded.get(specifier)
+    if (known !== undefined) return known
+    const stem = specifier.replace('./', '')
+    const text = files.get(`${stem}.ts`) ?? files.get(`${stem}.tsx`)
+    if (text === undefined) throw new Error(`the build has no module ${specifier}`)
+    const { code } = transformSync(text, { loader: 'tsx', format: 'cjs', target: 'es2023' })
+    const module = { exports: {} as Record<string, unknown> }
+    const wrapped = new Script(`(function (module, exports, require) {${code}\n})`, { filename: `${stem}.ts` })
+    wrapped.runInContext(context, { timeout: 5_000 })(module, module.exports, load)
+    loaded.set(specifier, module.exports)
+    return module.exports
+  }
+  const { main } = load('./vox-functions') as { main: () => void }
+  Object.assign(context, { main })
+  new Script('main()').runInContext(context, { timeout: 5_000 })
+}
+
+/** Writes a value as \`print\` does on a server. */
+function shown(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (value === null || value === undefined) return 'None'
+  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`
+  if (typeof value !== 'object') return String(value)
+  const { _tag, ...fields } = value as Record<string, unknown>
+  if (typeof _tag === 'string') {
+    const held = Object.values(fields)
+    return held.length === 0 ? _tag : `${_tag}(${held.map(shown).join(', ')})`
+  }
+  return `{${Object.entries(value)
+    .map(([key, each]) => `${key}: ${shown(each)}`)
+    .join(', ')}}`
+}
