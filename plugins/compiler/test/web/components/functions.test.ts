@@ -83,7 +83,7 @@ t.test('translated functions return the same results as on the server', async t 
     )
     t.equal(call('delete_', 1, 'a'), 'a1')
     t.equal(call('type_names', 1.5), 'float:1.5')
-    t.equal(call('show_all'), '{a: 1, b: a, c-d: [1, 2]}None1Add(1, 2)[Nop][1, 2]1.5')
+    t.equal(call('show_all'), '{a: 1, b: a, c-d: [1, 2]}NoneSome(1)Add(1, 2)[Nop](1, 2)1.5')
     t.end()
   })
 })
