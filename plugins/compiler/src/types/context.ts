@@ -200,7 +200,7 @@ export class Context {
   }
 
   /**
-   * Settles all constraints: variables that are still unknown become any. Reports each that needs an annotation, once.
+   * Settles all constraints: variables that are still needed become any. Reports each that needs an annotation, once.
    */
   settleAll(): void {
     this.settle()
@@ -215,8 +215,9 @@ export class Context {
       const waiting = this.#waiting[index] as Waiting
       if (waiting.isDone) continue
       const variable = resolved(waiting.variable)
-      if (variable.kind !== 'var') continue
-      if (waiting.isNeeded && variable.needsAnnotation) this.#reportUnknown(variable)
+      // Values of all types can be compared, so a comparison alone leaves a type open.
+      if (variable.kind !== 'var' || !waiting.isNeeded) continue
+      if (variable.needsAnnotation) this.#reportUnknown(variable)
       link(variable, ANY)
       this.settle()
     }

@@ -14,7 +14,7 @@ import type {
   Workflow
 } from '../syntax/ast.ts'
 import type { Name, Span } from '../syntax/node.ts'
-import { BUILTIN_DEFS, ELEMENT, FLOAT, id, list, map, option, STR, UNIT } from './builtin-types.ts'
+import { BUILTIN_DEFS, ELEMENT, FLOAT, id, list, option, STR, UNIT } from './builtin-types.ts'
 import { importedNames, type ModuleName, type ModuleNames } from './module-names.ts'
 import type { Natives } from './natives-contract.ts'
 import { withArguments } from './substitute.ts'
@@ -377,11 +377,6 @@ export class Declarations {
       default:
         return null
     }
-  }
-
-  /** The type of `Map[str, V]`, to which record literals convert. */
-  mapOf(value: Type): Type {
-    return map(STR, value)
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Binary, Expression, Unary } from '../syntax/ast-expressions.ts'
 import { bare } from '../syntax/entries.ts'
-import { BOOL, CHAR, DEC, FLOAT, ID, INT, LIST, OPTION, STR } from './builtin-types.ts'
+import { BOOL, CHAR, DEC, FLOAT, INT, LIST, STR, UNIT } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
-import { applyConversion, coerce, conversionTo, isNumber, unwrapped } from './conversions.ts'
+import { applyConversion, conversionTo, isNumber, unwrapped } from './conversions.ts'
 import { show } from './show.ts'
 import { ANY, ERROR, NEVER, newVar, resolved, type Type } from './type.ts'
 import { unify } from './unify.ts'
@@ -209,6 +209,10 @@ export function join(
   return joined
 }
 
+function isUnits(type: Type): boolean {
+  return type.kind === 'named' && type.def === LIST && resolved(type.args[0] ?? ANY) === UNIT
+}
+
 function joinPair(a: Type, b: Type, at: Expression | null): Type | null {
   if (a.kind === 'answer' || b.kind === 'answer') {
     if (a.kind === 'answer' && b.kind === 'answer')
@@ -217,19 +221,9 @@ function joinPair(a: Type, b: Type, at: Expression | null): Type | null {
     const isDatabase = a.kind === 'answer' ? a : b
     return conversionTo(isDatabase, plain, at, false) === false ? null : plain
   }
+  // A loop without values is a statement.
+  if ((a === UNIT && isUnits(b)) || (b === UNIT && isUnits(a))) return UNIT
   if (unify(a, b)) return a
   if (conversionTo(b, a, at, false) !== false) return a
   return conversionTo(a, b, null, false) === false ? null : b
-}
-
-/** True for `Some(…)` next to a plain value and the like: such values need no comparison beyond the first message. */
-export function isOptional(type: Type): boolean {
-  return type.kind === 'named' && type.def === OPTION
-}
-
-export function checkInt(inference: Inference, expression: Expression, why: Why): void {
-  const found = inference.infer(expression)
-  const known = resolved(found)
-  if (known.kind === 'named' && known.def === ID) return
-  coerce(inference.context, expression, found, INT, why)
 }

@@ -2,7 +2,7 @@ import { spellingFix } from '../diagnostics/diagnostic.ts'
 import type { ObjectEntry, ObjectLiteral, StructLiteral } from '../syntax/ast-expressions.ts'
 import { entryKey, entryValue } from '../syntax/entries.ts'
 import type { Span } from '../syntax/node.ts'
-import { LIST, MAP, map, OPTION, RESULT, result, STR } from './builtin-types.ts'
+import { MAP, map, OPTION, RESULT, result, STR } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
 import { coerce, fieldTypeOf, instantiate } from './conversions.ts'
 import { nearest, reportDeprecated, reportUndefined } from './resolve.ts'
@@ -182,9 +182,4 @@ export function reportMissing(
   const message = `${names} of \`${name}\` ${missing.length === 1 ? 'is' : 'are'} missing`
   const related = missing.flatMap(({ field }) => (field === null ? [] : [{ span: field, message: 'declared here' }]))
   context.report('typecheck.missing_field', message, at, { related, severity })
-}
-
-/** True for types whose values a literal in brackets can be. */
-export function isListType(type: Type): boolean {
-  return type.kind === 'named' && type.def === LIST
 }

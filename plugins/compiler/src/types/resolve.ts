@@ -6,7 +6,6 @@ import { nearName } from '../syntax/near-name.ts'
 import type { Span } from '../syntax/node.ts'
 import { isViewTag } from '../syntax/view-tags.ts'
 import { checkBound } from './bounds.ts'
-import { ELEMENT } from './builtin-types.ts'
 import type { Context } from './context.ts'
 import { fieldTypeOf, instantiate } from './conversions.ts'
 import type { Callable } from './declare.ts'
@@ -165,8 +164,6 @@ function showsView(item: Declaration): boolean {
   const isElement = result?.kind === 'NamedType' && result.path.at(-1)?.text === 'Element'
   return isElement || role === 'component' || role === 'island' || role === 'loading'
 }
-
-export const TAG_RESULT = ELEMENT
 
 /** Returns the variable that an assignment changes, as a whole or in part. */
 function rootOf(target: Expression): Identifier | null {

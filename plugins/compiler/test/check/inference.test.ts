@@ -1,0 +1,90 @@
+import t from 'tap'
+import { check } from '#check'
+import { parse } from '#syntax'
+import { checkTypes } from '#types'
+
+const findings = (source: string) => {
+  const { module, diagnostics } = parse(source)
+  return [...diagnostics, ...check(module, { suppressHookLints: false })].map(
+    ({ code, span }) => `${code} of ${source.slice(span.start, span.end)}`
+  )
+}
+
+t.test('functions without annotations get the types of their uses', t => {
+  t.same(findings('fn twice(x) { (x, x) }\nfn f() to (int, int) { twice(1) }\nfn g() to (str, str) { twice("a") }'), [])
+  t.same(findings('fn twice(x) { (x, x) }\nfn f() to (int, int) { twice("a") }'), [
+    'typecheck.return_mismatch of twice("a")'
+  ])
+  t.same(findings('fn first(xs) { xs[0] + 1 }\nfn f() to int { first([1]) }'), ['typecheck.annotation_needed of xs'])
+  t.same(
+    findings(
+      'fn even(n: int) { if n is 0 { true } else { odd(n - 1) } }\nfn odd(n: int) { if n is 0 { false } else { even(n - 1) } }\nfn f() to int { even(2) }'
+    ),
+    ['typecheck.return_mismatch of even(2)']
+  )
+  t.end()
+})
+
+t.test('a lambda gets the types of its place, or of its calls', t => {
+  t.same(findings('fn f() to List[str] { [1, 2].map(fn(x) str(x + 1)) }'), [])
+  t.same(findings('fn f() to List[int] { [1, 2].map(fn(x) str(x)) }'), ['typecheck.arg_mismatch of str(x)'])
+  t.same(findings('fn f() to int { let g = fn(x) x + 1\n g(1) }'), [])
+  t.same(findings('fn f() to int { let g = fn(x) x + 1\n g("a") }'), ['typecheck.arg_mismatch of x + 1'])
+  t.end()
+})
+
+t.test('empty lists, maps and options get the types of what is put into them', t => {
+  t.same(findings('fn f() to List[int] { let mut xs = []\n xs = xs.push(1)\n xs }'), [])
+  t.same(findings('fn f() { let mut xs = []\n xs = xs.push(1)\n xs = xs.push("a")\n print(xs) }'), [
+    'typecheck.arg_mismatch of "a"'
+  ])
+  t.same(findings('fn f() to int { let mut m = {}\n m["a"] = 1\n m["a"] }'), [])
+  t.same(findings('fn f() to Option[str] { let mut best = None\n best = Some(1)\n best }'), [
+    'typecheck.return_mismatch of best'
+  ])
+  t.end()
+})
+
+t.test('a function that a host may supply is a warning, and a value is an error', t => {
+  const severities = (source: string, hostFunctions = true) =>
+    check(parse(source).module, { suppressHookLints: false, hostFunctions }).map(({ severity }) => severity)
+  t.same(severities('fn f() { helper() }'), ['warning'])
+  t.same(severities('fn f() { helper() }', false), ['error'], 'pages have no host')
+  t.same(severities('fn f() { print(helper) }'), ['error'])
+  t.end()
+})
+
+t.test('conversions are noted at the values that change', t => {
+  const conversions = (source: string) => {
+    const { module } = parse(source)
+    const types = checkTypes(module)
+    const kinds: string[] = []
+    JSON.stringify(module, (_key, node: { kind?: string; id?: number; start: number; end: number }) => {
+      const found = typeof node?.id === 'number' && node.kind !== undefined ? types.conversionOf(node as never) : null
+      if (found !== null) kinds.push(`${found.kind} of ${source.slice(node.start, node.end)}`)
+      return node
+    })
+    return kinds
+  }
+  t.same(conversions('fn f(n: int) { let x: float = n\n print(x) }'), ['float of n'])
+  t.same(conversions('fn f(b: bool) to float { if b { 1 } else { 2.5 } }'), ['float of 1'])
+  t.same(conversions('fn f() { let xs = [1, 2.5]\n print(xs) }'), ['float of 1'])
+  t.same(conversions('fn f() to dec { 1.50 }'), ['decimal of 1.50'])
+  t.same(conversions('type P { x: Option[float] }\nfn f() to P { P { x: 1 } }'), ['some of 1'])
+  t.same(conversions('type P { x: int }\nfn f() to P { { x: 1 } }'), ['record of { x: 1 }'])
+  t.same(conversions('fn f(n: int) { let x: int = n\n print(x) }'), [])
+  t.end()
+})
+
+t.test('programs with many functions, and types with many parts, take linear time', t => {
+  const cycle = Array.from({ length: 5_000 }, (_, i) => `fn f${i}(x) { f${(i + 1) % 5_000}(x) }`).join('\n')
+  t.same(findings(cycle), [])
+  const params = Array.from({ length: 60 }, (_, i) => `a${i}`)
+  const shared = params.slice(1).map((name, i) => `let t${i} = [a${i}, (${name}, ${name})]\nprint(t${i})`)
+  t.same(findings(`fn f(${params.join(', ')}) {\n${shared.join('\n')}\n a0 }\nfn g() { let x = f\n print(x) }`), [])
+  const pairs = Array.from({ length: 60 }, (_, i) => `fn g${i + 1}(x) { g${i}((x, x)) }`)
+  t.same(findings(`fn g0(x) { x }\n${pairs.join('\n')}`), [])
+  const sums = Array.from({ length: 900 }, () => 'x').join(' + ')
+  t.same(findings(`fn f(x: int) to int { ${sums} }`), [])
+  t.end()
+})
