@@ -35,6 +35,9 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
   ],
 
   generics: [
+    'fn same_as(a, b) { a is b }\nfn f() to bool { same_as(1, 2) and same_as("a", "b") }',
+    'fn k(f, g, x) { g(f(x)) }\nfn f() to str { k(fn(n: int) n + 1, fn(m: int) str(m), 1) }',
+    'fn rec(n: int) { if n is 0 { [] } else { rec(n - 1).push(n) } }\nfn f() to List[int] { rec(3) }',
     'fn f() to int { same(1) }',
     'fn f() to str { same("a") + same("b") }',
     'fn f() to (int, str) { both(1, "a") }',

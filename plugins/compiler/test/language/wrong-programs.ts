@@ -87,6 +87,16 @@ fn f() to int {
   ],
 
   generics: [
+    `fn h(n) { if n is 0 { [n] } else { [] } }
+fn f() to List[str] { h(3) } // E arg_mismatch|return_mismatch`,
+    `fn h(n) { // W annotation_needed
+    if n is 0 { n } else { n - 1 }
+}
+fn f() to str { h(3) }`,
+    `fn k(f, g, x) { g(f(x)) }
+fn f() to str { k(fn(n: int) str(n), fn(m: int) str(m), 1) } // E arg_mismatch`,
+    `fn rec(n: int) { if n is 0 { [] } else { rec(n - 1).push(n) } }
+fn f() to List[str] { rec(3) } // E return_mismatch`,
     `fn f(ps: List[Point]) to List[Point] { ps.sort() } // E arg_mismatch`,
     `fn f(ps: List[Point]) to List[Point] { ps.sort_by(fn(p) p) } // E arg_mismatch`,
     `fn bad[T](xs: List[T]) to List[T] { xs.sort() } // E arg_mismatch`,
