@@ -19,6 +19,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'program-database': ['--rounds', '1'],
   'program-http': ['--rounds', '1', '--seconds', '0.2', '--connections', '4'],
   'program-reload': ['--reloads', '7'],
+  live: [],
   workflows: [],
   'dev-pages': ['--saves', '7'],
   inference: ['--rounds', '1', '--threads', '1', '--only', 'vox-tiny'],
