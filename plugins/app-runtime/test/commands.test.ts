@@ -196,6 +196,21 @@ t.test('a test that does not end fails only itself', async t => {
   t.match(out, '1 passed, 1 failed')
 })
 
+t.test('a forall reports the simplest failing inputs', async t => {
+  const boundary = (type: string, condition: string): string =>
+    `type P { x: int y: str }\n@forall\nfn holds(v: ${type}) {\n    assert(${condition})\n}\n`
+  const found = async (type: string, condition: string): Promise<string | undefined> => {
+    const { out } = await execute(test, { files: [file(t, boundary(type, condition))], seed: 3, forall_iterations: 1000 })
+    return /^ +v = (.*)$/m.exec(out)?.[1]
+  }
+  t.equal(await found('int', 'v < 123456'), '123456')
+  t.equal(await found('int', 'v > -77'), '-77')
+  t.equal(await found('List[int]', 'len(v) < 3'), '[0, 0, 0]')
+  t.equal(await found('str', 'len(v) < 2'), '"aa"')
+  t.equal(await found('dec', 'v < 5dec'), '5dec')
+  t.equal(await found('P', 'v.x < 40'), '{ x: 40, y: "" }')
+})
+
 t.test('a program run by the operation has no capabilities', async t => {
   const handler = evaluateHandler(compiler, () => LIMITS)
   const call = { signal: new AbortController().signal } as Parameters<typeof handler>[1]

@@ -42,7 +42,7 @@ export interface TestOptions {
 }
 
 /** Maximum attempts to shrink a failing input. */
-const MAX_SIMPLER = 200
+const MAX_SIMPLER = 2_000
 
 /** Runs tests in order and reports each. A failed one does not stop the others. */
 export function runTests(
