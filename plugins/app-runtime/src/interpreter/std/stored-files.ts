@@ -30,13 +30,23 @@ interface Files {
   readonly urls: FileUrls
 }
 
+/** Only a served program has a storage; elsewhere, the main thread does not know the question. */
+function setupOf(bridge: Bridge): FilesSetup {
+  try {
+    return bridge.ask(FILE_QUESTIONS.setup, null) as FilesSetup
+  } catch (thrown) {
+    if (!isSvcError(thrown, 'RUN_UNSUPPORTED')) throw thrown
+    return fail('RUN_UNSUPPORTED', `${FILES}: only a served program stores files`)
+  }
+}
+
 const setups = new WeakMap<Bridge, Pick<Files, 'setup' | 'urls'>>()
 
 function filesOf({ host: { bridge, database } }: Machine): Files {
   if (bridge === null || database === null) return fail('RUN_UNSUPPORTED', `${FILES}: the program stores no files here`)
   let known = setups.get(bridge)
   if (known === undefined) {
-    const setup = bridge.ask(FILE_QUESTIONS.setup, null) as FilesSetup
+    const setup = setupOf(bridge)
     known = { setup, urls: new FileUrls(setup.keys) }
     setups.set(bridge, known)
   }
