@@ -27,6 +27,9 @@ export const DEC = named(primitive('dec'))
 export const UNIT = named(primitive('Unit'))
 export const ELEMENT = named(primitive('Element'))
 
+/** A vector or a matrix of floats. Its values are written as lists of floats; only a host computes with them. */
+export const TENSOR = named(define('builtin', 'Tensor'))
+
 export const list = (item: Type): Type => named(LIST, [item])
 export const option = (value: Type): Type => named(OPTION, [value])
 export const map = (key: Type, value: Type): Type => named(MAP, [key, value])

@@ -7,7 +7,7 @@ import type { Span } from '../syntax/node.ts'
 import { checkBound } from './bounds.ts'
 import { ELEMENT, MAP, map, OPTION, option, RESULT, result, STR, UNIT } from './builtin-types.ts'
 import type { Context, Inference, Why, Within } from './context.ts'
-import { coerce, fieldTypeOf, instantiate, unwrapped } from './conversions.ts'
+import { asList, coerce, fieldTypeOf, instantiate, unwrapped } from './conversions.ts'
 import { inferDatabase } from './database.ts'
 import type { Signature } from './declare.ts'
 import { durationProblems } from './durations.ts'
@@ -290,7 +290,7 @@ function callMethod(inference: Inference, callee: Member, object: Type, site: Ca
   const { context } = inference
   const { property } = callee
   const name = property.text
-  const type = resolved(object)
+  const type = asList(resolved(object))
   if (type.kind === 'answer') {
     // The methods of a Result come first; others are those of the value.
     const asResult = context.natives.method(RESULT, name)

@@ -3,7 +3,23 @@ import type { Expression } from '../syntax/ast-expressions.ts'
 import { bare } from '../syntax/entries.ts'
 import { isStatement } from '../syntax/is-statement.ts'
 import type { Span } from '../syntax/node.ts'
-import { CHAR, DEC, FLOAT, ID, INT, LIST, MAP, OPTION, PAGE, RESULT, result, STR, UNIT } from './builtin-types.ts'
+import {
+  CHAR,
+  DEC,
+  FLOAT,
+  ID,
+  INT,
+  LIST,
+  list,
+  MAP,
+  OPTION,
+  PAGE,
+  RESULT,
+  result,
+  STR,
+  TENSOR,
+  UNIT
+} from './builtin-types.ts'
 import type { Context, Why } from './context.ts'
 import { show } from './show.ts'
 import { substitute } from './substitute.ts'
@@ -63,6 +79,9 @@ export function conversionTo(
   if (value.kind === 'var' || target.kind === 'var') return unify(value, target) ? null : false
   if (target.kind === 'answer') return toAnswer(value, target, at, wrapsSome)
   if (value.kind === 'named' && target.kind === 'named') {
+    if ((value === TENSOR && target.def === LIST) || (target === TENSOR && value.def === LIST)) {
+      return unify(asList(value), asList(target)) ? null : false
+    }
     if (isSameDef(value.def, target.def)) {
       if (fitsInside(value, target) || unify(value, target)) return null
       return wrapsSome && target.def === OPTION ? wrapped(value, target, at) : false
@@ -202,6 +221,11 @@ export function instantiate(def: TypeDef, origin: Span): NamedType {
 function isCharacter(at: Expression): boolean {
   const literal = bare(at)
   return literal.kind === 'String' && [...literal.value].length === 1
+}
+
+/** Returns the list that a tensor is written as; other types are returned as they are. */
+export function asList(type: Type): Type {
+  return type === TENSOR ? list(FLOAT) : type
 }
 
 /** Returns the value of a database operation; other types are returned as they are. */

@@ -14,7 +14,7 @@ import type {
   Workflow
 } from '../syntax/ast.ts'
 import type { Name, Span } from '../syntax/node.ts'
-import { BUILTIN_DEFS, ELEMENT, FLOAT, id, list, option, STR, UNIT } from './builtin-types.ts'
+import { BUILTIN_DEFS, ELEMENT, id, option, STR, TENSOR, UNIT } from './builtin-types.ts'
 import { importedNames, type ModuleName, type ModuleNames } from './module-names.ts'
 import type { Natives } from './natives-contract.ts'
 import { withArguments } from './substitute.ts'
@@ -248,8 +248,7 @@ export class Declarations {
     if (this.#ofAnyType.has(name)) return ANY
     if (name === 'any') return ANY
     if (name === 'never') return NEVER
-    // The values of a vector are written as a list.
-    if (name === 'Tensor') return list(FLOAT)
+    if (name === 'Tensor') return TENSOR
     const builtin = BUILTIN_DEFS.get(name) ?? this.natives.type(name)
     if (builtin !== undefined) {
       // The error of `Result[T]` is a `str`.

@@ -25,7 +25,7 @@ import {
 } from './builtin-types.ts'
 import { type Expected, inferCall, inferPipe, inferSpawn } from './calls.ts'
 import type { Context, Frame, Inference, Why } from './context.ts'
-import { coerce, conversionTo, reportMismatch, unwrapped } from './conversions.ts'
+import { asList, coerce, conversionTo, reportMismatch, unwrapped } from './conversions.ts'
 import { inferIndex, inferMember, inferTupleIndex } from './members.ts'
 import { inferBinary, inferUnary, type Joined, join, operands } from './operators.ts'
 import { checkOperand, checkOptions, isDetached } from './options.ts'
@@ -519,7 +519,7 @@ export class BodyInference implements Inference {
 
   #checkList(expression: List, expected: Type, why: Why): Type {
     const { context } = this
-    const target = unwrappedOption(expected, why)
+    const target = asList(unwrappedOption(expected, why))
     if (target.kind === 'any') {
       for (const item of expression.items) this.check(item, ANY, why)
       return context.record(expression, list(ANY))
@@ -593,7 +593,7 @@ export class BodyInference implements Inference {
 
   #itemOf(at: Expression, found: Type): Type {
     const { context } = this
-    const type = unwrapped(found)
+    const type = asList(unwrapped(found))
     if (type.kind === 'var') {
       const item = newVar(at)
       context.when(type, at, known => {

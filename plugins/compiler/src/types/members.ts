@@ -4,7 +4,7 @@ import { bare } from '../syntax/entries.ts'
 import type { Name } from '../syntax/node.ts'
 import { ID, INT, LIST, MAP, OPTION, RESULT, STR } from './builtin-types.ts'
 import type { Context, Inference } from './context.ts'
-import { coerce, fieldTypeOf, unwrapped } from './conversions.ts'
+import { asList, coerce, fieldTypeOf, unwrapped } from './conversions.ts'
 import { inferTable } from './database.ts'
 import { isDbMember } from './db/chain.ts'
 import { isNativeFunction } from './natives-contract.ts'
@@ -232,7 +232,7 @@ export function inferIndex(inference: Inference, node: IndexAccess): Type {
   const index = inference.infer(node.index)
   const type = newVar(node)
   context.when(unwrapped(object), node, known => {
-    context.found(type, elementOf(context, node, unwrapped(known), index), node)
+    context.found(type, elementOf(context, node, asList(unwrapped(known)), index), node)
   })
   return resolved(type)
 }

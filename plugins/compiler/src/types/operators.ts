@@ -1,6 +1,6 @@
 import type { Binary, Expression, Unary } from '../syntax/ast-expressions.ts'
 import { bare } from '../syntax/entries.ts'
-import { BOOL, CHAR, DEC, FLOAT, INT, LIST, STR, UNIT } from './builtin-types.ts'
+import { BOOL, CHAR, DEC, FLOAT, INT, LIST, STR, TENSOR, UNIT } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
 import { applyConversion, conversionTo, isNumber, unwrapped } from './conversions.ts'
 import { show } from './show.ts'
@@ -135,6 +135,7 @@ function arithmetic(operator: Operator, a: Type, b: Type): Type | 'unknown' | nu
     if (isText) return a.kind === 'fn' || b.kind === 'fn' ? null : STR
     if (a.kind === 'named' && a.def === LIST && b.kind === 'named' && b.def === LIST) return unify(a, b) ? a : null
   }
+  if (a === TENSOR || b === TENSOR) return isScalar(a) && isScalar(b) ? TENSOR : null
   if (a.kind === 'any' || b.kind === 'any') {
     const other = a.kind === 'any' ? b : a
     return other.kind === 'any' || other.kind === 'var' || isNumber(other) || isListSum(operator, other) ? ANY : null
@@ -143,6 +144,11 @@ function arithmetic(operator: Operator, a: Type, b: Type): Type | 'unknown' | nu
   if (!isNumber(a) || !isNumber(b)) return null
   if (a === DEC || b === DEC) return a === b ? DEC : null
   return a === FLOAT || b === FLOAT ? FLOAT : INT
+}
+
+/** True for the operands of a tensor. */
+function isScalar(type: Type): boolean {
+  return type === TENSOR || type === INT || type === FLOAT || type.kind === 'any' || type.kind === 'var'
 }
 
 function isListSum(operator: Operator, type: Type): boolean {
