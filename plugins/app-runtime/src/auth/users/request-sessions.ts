@@ -48,7 +48,9 @@ export class RequestSessions {
   async end(exchange: HttpExchange): Promise<void> {
     const session = await this.of(exchange)
     if (session !== null) await this.#sessions.end(session.subject, session.id)
-    addCookie(exchange, endCookie(exchange.request.headers))
+    const { method = 'GET', headers } = exchange.request
+    // Another site cannot sign its visitors out.
+    if (mayUseCookies({ method, headers })) addCookie(exchange, endCookie(headers))
   }
 }
 
