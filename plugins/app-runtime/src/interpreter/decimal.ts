@@ -68,6 +68,12 @@ export class Decimal {
     return new Decimal(roundedQuotient(this.digits, 10n ** BigInt(this.scale - scale)), scale)
   }
 
+  /** Multiplies with a power of ten. */
+  shifted(exponent: number): Decimal {
+    const scale = this.scale - exponent
+    return scale >= 0 ? new Decimal(this.digits, scale) : new Decimal(this.digits * 10n ** BigInt(-scale), 0)
+  }
+
   negated(): Decimal {
     return new Decimal(-this.digits, this.scale)
   }

@@ -61,6 +61,7 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   }),
   int: native(1, 1, ([value = null]) => toInt(value)),
   float: native(1, 1, ([value = null]) => toFloat(value)),
+  dec: native(1, 1, ([value = null]) => toDecimal(value)),
   bool: native(1, 1, ([value = null]) => toBool(value)),
   range: native(1, 2, (args, machine) => {
     const [from, until] = args.length === 1 ? [0, intArg(args, 0)] : [intArg(args, 0), intArg(args, 1)]
@@ -200,6 +201,22 @@ function toFloat(value: Value): Value {
   if (typeof value === 'boolean') return new Float(value ? 1 : 0)
   const text = typeof value === 'string' ? value.trim() : ''
   return new Float(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : 0)
+}
+
+function toDecimal(value: Value): Value {
+  if (value instanceof Decimal) return value
+  if (value instanceof Float) {
+    if (!Number.isFinite(value.value)) return fail('RUN_OVERFLOW', `${value.value} is not a dec`)
+    const [digits = '', exponent = '0'] = String(value.value).split('e')
+    return decimalOf(digits).shifted(Number(exponent))
+  }
+  if (isInt(value)) return decimalOf(String(value))
+  if (typeof value === 'boolean') return decimalOf(value ? '1' : '0')
+  return decimalOf(typeof value === 'string' ? value.trim() : '')
+}
+
+function decimalOf(text: string): Decimal {
+  return Decimal.parse(text) ?? new Decimal(0n, 0)
 }
 
 /** True for a value that is not zero, empty, null or None. */

@@ -55,6 +55,9 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
   'str(None) + str(Some(Unit))': 'NoneSome(null)',
   'type_of(1.5) + type_of([]) + type_of(Ok(1))': 'floatListResult',
   'int("42") + int("x") + int(3.9)': '45',
+  'dec(3) * 2.50dec + dec(" -0.5 ") + dec("x") + dec(true)': '8.00',
+  '(dec(0.1) + dec(0.2), dec(1.5 * 1000000000000000000000000.0), dec(0.00000000001))':
+    '(0.3, 1500000000000000000000000, 0.00000000001)',
   'bool("") or bool(0) or bool([])': 'false',
   'range(2, 5)': '[2, 3, 4]',
   '"no {hole}"': 'no {hole}'

@@ -199,6 +199,7 @@ export const NATIVE_GLOBALS = `
   has_capability(capability: any) to bool // True if the host grants a capability, such as \`"net"\`.
   int(x: any) to int // Converts a value to an int.
   float(x: any) to float // Converts a value to a float.
+  dec(x: any) to dec // Converts a value to a dec: an int and a text exactly, a float to the digits that it is printed with, and other text to 0.
   bool(x: any) to bool // Converts a value to a bool: false for zero, empty and missing values.
   range(from: int, until?: int) to List[int] // Returns the ints from \`from\` up to, but not including, \`until\`; with one argument, the ints from 0 up to it.
   type_of(x: any) to str // Returns the name of the type of a value.

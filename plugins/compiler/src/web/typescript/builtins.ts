@@ -49,6 +49,7 @@ const BUILTINS: Readonly<Record<string, Translation>> = {
     call(invocation.helper('panic'), invocation.args.length === 0 ? "'the program panicked'" : arg(invocation).doc),
   int: helped('to_int'),
   float: helped('to_float'),
+  dec: helped('to_dec'),
   bool: helped('to_bool'),
   type_of: helped('type_of'),
   range: invocation => {

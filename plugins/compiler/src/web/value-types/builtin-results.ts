@@ -1,4 +1,4 @@
-import { ANY, BOOL, FLOAT, generic, INT, NEVER, STR, UNIT, type ValueType } from './type.ts'
+import { ANY, BOOL, FLOAT, generic, INT, NEVER, plain, STR, UNIT, type ValueType } from './type.ts'
 
 type ArgumentTypes = readonly (ValueType | undefined)[]
 
@@ -21,6 +21,7 @@ const BUILTIN: Readonly<Record<string, (argumentTypes: ArgumentTypes) => ValueTy
   panic: () => NEVER,
   int: () => INT,
   float: () => FLOAT,
+  dec: () => plain('dec'),
   bool: () => BOOL,
   range: () => generic('List', INT)
 }

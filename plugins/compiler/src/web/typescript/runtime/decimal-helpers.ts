@@ -47,6 +47,20 @@ function scaled(a: string, b: string): readonly [bigint, bigint, number] {
 `,
     needs: ['decimal']
   },
+  to_dec: {
+    source: `/** Converts a value to a decimal; 0 if it is not a number. */
+export function to_dec(value: unknown): string {
+  const text = typeof value === 'string' ? value.trim() : String(typeof value === 'bigint' ? value : Number(value))
+  const parts = /^([+-]?)(\\d+)(?:\\.(\\d+))?(?:e([+-]\\d+))?$/.exec(text)
+  if (parts === null || (parts[4] !== undefined && typeof value === 'string')) return '0'
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts
+  const digits = BigInt(sign.replace('+', '') + whole + fraction)
+  const places = fraction.length - Number(exponent)
+  return places >= 0 ? decimal(digits, places) : decimal(digits * 10n ** BigInt(-places), 0)
+}
+`,
+    needs: ['decimal']
+  },
   compare_decimals: {
     source: `/** Returns a negative number if \`a\` is smaller than \`b\`, and a positive one if it is greater. */
 export function compare_decimals(a: string, b: string): number {
