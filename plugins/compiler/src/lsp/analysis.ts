@@ -1,10 +1,11 @@
 import type { Range } from 'vscode-languageserver'
 import { TextDocument } from 'vscode-languageserver-textdocument'
-import { check } from '../check/check.ts'
+import { type CheckedModule, checkModule } from '../check/check.ts'
 import { type CompileOptions, hasErrors } from '../compile.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { indexSymbols } from '../symbols/index-symbols.ts'
 import type { SymbolIndex } from '../symbols/symbol-index.ts'
+import type { Module } from '../syntax/ast.ts'
 import type { Identifier } from '../syntax/ast-expressions.ts'
 import type { Span } from '../syntax/node.ts'
 import { type ParseResult, parse } from '../syntax/parse.ts'
@@ -21,6 +22,7 @@ export class Analysis {
   #parsed: ParseResult | null = null
   #diagnostics: readonly Diagnostic[] | null = null
   #types: TypedModule | null = null
+  #checked: CheckedModule | null = null
   #symbols: SymbolIndex | null = null
   #identifiers: ReadonlyMap<number, Identifier> | null = null
 
@@ -49,13 +51,19 @@ export class Analysis {
 
   get diagnostics(): readonly Diagnostic[] {
     const { diagnostics, module } = this.parsed
-    this.#diagnostics ??= hasErrors(diagnostics) ? diagnostics : [...diagnostics, ...check(module, this.#options)]
+    this.#diagnostics ??= hasErrors(diagnostics) ? diagnostics : [...diagnostics, ...this.#check(module).diagnostics]
     return this.#diagnostics
   }
 
   get types(): TypedModule {
-    this.#types ??= checkTypes(this.parsed.module)
+    const { diagnostics, module } = this.parsed
+    this.#types ??= hasErrors(diagnostics) ? checkTypes(module) : this.#check(module).types
     return this.#types
+  }
+
+  #check(module: Module): CheckedModule {
+    this.#checked ??= checkModule(module, this.#options)
+    return this.#checked
   }
 
   get symbols(): SymbolIndex {

@@ -119,8 +119,8 @@ export class BodyInference implements Inference {
     const wanted = unwrappedOption(target, why)
     const literal = expression.kind === 'Unary' ? bare(expression.operand) : expression
     if (wanted !== DEC || (literal.kind !== 'Int' && literal.kind !== 'Float')) return false
-    context.record(expression, literal.kind === 'Int' ? INT : FLOAT)
-    if (literal !== expression) context.record(literal, literal.kind === 'Int' ? INT : FLOAT)
+    context.record(expression, DEC)
+    if (literal !== expression) context.record(literal, DEC)
     context.convert(literal, { kind: 'decimal' })
     this.#noteSome(expression, target, why)
     return true

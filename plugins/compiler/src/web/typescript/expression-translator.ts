@@ -40,8 +40,8 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
       case 'Paren':
         return this.expression(expression.inner)
       case 'Int':
-        return stable(expression.digits.replace(/^0+(?=\d)/, ''))
       case 'Float':
+        if (this.program.isDecimal(expression)) return stable(literal(expression.digits))
         return stable(expression.digits.replace(/^0+(?=\d)/, ''))
       case 'Decimal':
         return stable(literal(expression.digits))

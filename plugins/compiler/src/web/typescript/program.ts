@@ -67,6 +67,11 @@ export class TranslatedProgram {
     return this.#types.records.get(record)
   }
 
+  /** True if a literal becomes a decimal with its digits. */
+  isDecimal(literal: Expression): boolean {
+    return literal.id !== NO_ID && this.#types.conversionOf(literal)?.kind === 'decimal'
+  }
+
   /** Returns the type of an expression; for the result of a database operation, the type of its value. */
   typeOf(expression: Expression): ValueType {
     if (expression.id === NO_ID) return ANY
