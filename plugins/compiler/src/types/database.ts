@@ -2,9 +2,9 @@ import { spellingFix } from '../diagnostics/diagnostic.ts'
 import type { Call, Expression, Member } from '../syntax/ast-expressions.ts'
 import { bare, entryKey, entryValue } from '../syntax/entries.ts'
 import { nearName } from '../syntax/near-name.ts'
-import { BUILTIN_DEFS, INT, id, LIST, list, OPTION, option, PAGE, STR, UNIT } from './builtin-types.ts'
+import { BUILTIN_DEFS, INT, id, list, OPTION, option, PAGE, STR, UNIT } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
-import { coerce, conversionTo, fieldTypeOf, reportMismatch } from './conversions.ts'
+import { conversionTo, fieldTypeOf, reportMismatch } from './conversions.ts'
 import { aggregateType } from './db/aggregates.ts'
 import { DB_HEADS, type DbChain, type DbOperation, isDbMember, readDbChain, tableOf } from './db/chain.ts'
 import { reportMissing } from './records.ts'
@@ -135,11 +135,11 @@ function checkArguments(inference: Inference, operation: DbOperation, row: Named
   const isStored = op === 'Insert' || op === 'Update'
   const isKeyed = op === 'Get' || op === 'Delete' || op === 'Update'
   const named = new Set<string>()
-  for (const [index, { name, value }] of args.entries()) {
+  for (const [index, { name, value, isOneOf = false }] of args.entries()) {
     if (row === null) inference.infer(value)
     else if (name !== null) {
       named.add(name)
-      checkColumn(inference, row, name, value, isStored)
+      checkColumn(inference, row, name, value, isOneOf)
     } else if (isSearch(op, value)) inference.infer(value)
     else if (isKeyed && index === 0) inference.check(value, id(row), columnWhy('_id'))
     else if (isStored) storeRecord(inference, row, value, op === 'Insert')
@@ -159,37 +159,21 @@ function isSearch(op: DbOperation['op'], value: Expression): boolean {
   return op === 'Get' && (kind === 'Object' || kind === 'Lambda')
 }
 
-/** Compares the value of a column. A list that is not stored is the operand of `in`. */
-function checkColumn(inference: Inference, row: NamedType, name: string, value: Expression, isStored: boolean): void {
+/** Compares a value, or the elements of a list, with a column. */
+function checkColumn(inference: Inference, row: NamedType, name: string, value: Expression, isOneOf: boolean): void {
   const field = row.def.fields?.get(name)
   if (field === undefined) {
     inference.infer(value)
     return
   }
   const column = fieldTypeOf(row, field)
-  const why = columnWhy(name)
-  if (isStored || bare(value).kind === 'Object') {
-    inference.check(value, column, why)
-    return
-  }
-  if (isLiteral(value)) {
-    inference.check(value, column, why)
-    return
-  }
-  const { context } = inference
-  const found = resolved(inference.infer(value))
-  const isOneOf = found.kind === 'named' && found.def === LIST && !isList(column)
-  coerce(context, value, isOneOf ? (found.args[0] ?? ANY) : found, column, why)
+  inference.check(value, isOneOf ? list(valueIn(column)) : column, columnWhy(name))
 }
 
-function isLiteral(value: Expression): boolean {
-  const { kind } = bare(value)
-  return kind === 'Int' || kind === 'Float' || kind === 'String' || kind === 'Unary'
-}
-
-function isList(type: Type): boolean {
-  const inner = resolved(type)
-  return inner.kind === 'named' && inner.def === LIST
+/** Returns the type of the values of a column that may be empty. */
+function valueIn(column: Type): Type {
+  const inner = resolved(column)
+  return inner.kind === 'named' && inner.def === OPTION ? (inner.args[0] ?? ANY) : inner
 }
 
 function columnWhy(name: string): Why {

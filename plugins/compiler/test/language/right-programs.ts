@@ -224,6 +224,9 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'the database': [
+    '@query fn f(ds: List[str]) to List[Task] { db.Task.where({ due: { in: ds }, tags: ["a"] }) }',
+    '@query fn f(t: Task) to List[Task] { db.Task.where({ tags: t.tags, due: t.due, weight: { gt: t.stars } }) }',
+    '@query fn f(x: any) to List[Task] { db.Task.where({ stars: { in: x }, title: x }) }',
     '@query fn f() to List[str] { db.Task.all().select("title").map(fn(t) t.title + t._id + t.due) }',
     'fn show(t: Task) to str { t.title }\n@query fn f() to List[str] { db.Task.all().select("title").map(show) }',
     '@query fn f(all: bool) to List[Task] { if all { db.Task.all() } else { db.Task.all().select("title") } }',

@@ -484,6 +484,9 @@ fn f() to Result[int, Colour] { Ok(g()?) } // E try_misuse|return_mismatch`,
   ],
 
   'the database': [
+    `@query fn f() to List[Task] { db.Task.where({ stars: { in: 0 } }) } // E db.type`,
+    `@query fn f(ns: List[str]) to List[Task] { db.Task.where({ stars: { in: ns } }) } // E db.type`,
+    `@query fn f(ns: List[int]) to List[Task] { db.Task.filter({ stars: ns }) } // E db.type`,
     `@query fn f() to List[bool] { db.Task.all().select("title").map(fn(t) t.done) } // E unknown_field`,
     `@query fn f() { for t in db.Task.all().select("title") { print(t.stars) } } // E unknown_field`,
     `@query fn f(p: Person) to Option[Task] { db.Task.get(p._id) } // E db.type|arg_mismatch`,

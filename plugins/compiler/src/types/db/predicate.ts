@@ -9,6 +9,8 @@ import type { Columns } from './columns.ts'
 export interface DbArgument {
   readonly name: string | null
   readonly value: Expression
+  /** True for a list of which the column must have one element. */
+  readonly isOneOf?: true
 }
 
 type Comparison = 'Eq' | 'Neq' | 'Lt' | 'Lte' | 'Gt' | 'Gte' | 'Contains'
@@ -107,7 +109,7 @@ export class PredicateReader {
   #membership(field: string, value: Expression): HirPredicate {
     const list = bare(value)
     if (list.kind !== 'List') {
-      this.args.push({ name: field, value })
+      this.args.push({ name: field, value, isOneOf: true })
       return { In: { field, arity: null } }
     }
     if (list.items.length === 0) {
