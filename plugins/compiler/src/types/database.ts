@@ -115,7 +115,7 @@ function inferChain(inference: Inference, chain: DbChain, call: Call): Type {
   context.addUse({ kind: 'db', node: call, call, table, access, action })
   const def = context.declarations.def(table)
   const row = def?.kind === 'row' ? (named(def) as NamedType) : null
-  checkArguments(inference, operation, row)
+  checkArguments(inference, chain, row)
   for (const each of [operation.limit, operation.offset, operation.page?.size]) {
     if (each) inference.check(each, INT, { code: 'typecheck.arg_mismatch', message: 'the number of rows is an `int`' })
   }
@@ -130,7 +130,7 @@ function inferChain(inference: Inference, chain: DbChain, call: Call): Type {
   return answer(resultOf(context, operation, row))
 }
 
-function checkArguments(inference: Inference, operation: DbOperation, row: NamedType | null): void {
+function checkArguments(inference: Inference, { operation, head }: DbChain, row: NamedType | null): void {
   const { op, args } = operation
   const isStored = op === 'Insert' || op === 'Update'
   const isKeyed = op === 'Get' || op === 'Delete' || op === 'Update'
@@ -140,7 +140,7 @@ function checkArguments(inference: Inference, operation: DbOperation, row: Named
     else if (name !== null) {
       named.add(name)
       checkColumn(inference, row, name, value, isOneOf)
-    } else if (isSearch(op, value)) inference.infer(value)
+    } else if (isSearch(head.text, value)) inference.infer(value)
     else if (isKeyed && index === 0) inference.check(value, id(row), columnWhy('_id'))
     else if (isStored) storeRecord(inference, row, value, op === 'Insert')
     else inference.infer(value)
@@ -154,9 +154,9 @@ function checkArguments(inference: Inference, operation: DbOperation, row: Named
 }
 
 /** True for `find` with a condition, which the chain reported. */
-function isSearch(op: DbOperation['op'], value: Expression): boolean {
+function isSearch(head: string, value: Expression): boolean {
   const { kind } = bare(value)
-  return op === 'Get' && (kind === 'Object' || kind === 'Lambda')
+  return head === 'find' && (kind === 'Object' || kind === 'Lambda')
 }
 
 /** Compares a value, or the elements of a list, with a column. */

@@ -484,6 +484,8 @@ fn f() to Result[int, Colour] { Ok(g()?) } // E try_misuse|return_mismatch`,
   ],
 
   'the database': [
+    `@query fn f() to Option[Task] { db.Task.get({ title: "a" }) } // E db.type`,
+    `@query fn f() to List[Task] { db.Task.where({ title: [] }) } // E db.type`,
     `@query fn f() to List[Task] { db.Task.where({ stars: { in: 0 } }) } // E db.type`,
     `@query fn f(ns: List[str]) to List[Task] { db.Task.where({ stars: { in: ns } }) } // E db.type`,
     `@query fn f(ns: List[int]) to List[Task] { db.Task.filter({ stars: ns }) } // E db.type`,
