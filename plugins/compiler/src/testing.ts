@@ -13,4 +13,6 @@ export { isNativeFunction, type NativeSignature } from './types/natives-contract
 export { NATIVE_RECORDS, SAME_METHODS } from './types/natives-table.ts'
 export { show } from './types/show.ts'
 export { named, type RigidType, resolved, type Type, type TypeDef } from './types/type.ts'
-export { emitComponents, emitProject, webModule } from './web/index.ts'
+export { emitComponents } from './web/components/emit-components.ts'
+export { emitProject } from './web/emit-project.ts'
+export { webModule } from './web/web-module.ts'
