@@ -122,6 +122,73 @@ interface Rows<T> { order_by(column: keyof T, order: 'asc' | 'desc'): Rows<T>; l
 interface Table<T> { where(condition: Condition<T>): Rows<T>; insert(row: Omit<T, '_id'>): Result<number> }
 `
 
+/** A program of generics and lambdas: nearly all types are inferred. */
+const genericUnit = (n: number): string => `// Trees of kind ${n}.
+type Tree${n}[T] =
+    | Leaf${n}(value: T)
+    | Node${n}(left: Tree${n}[T], right: Tree${n}[T])
+
+fn map_${n}[A, B](tree: Tree${n}[A], f: fn(A) to B) to Tree${n}[B] {
+    match tree {
+        Leaf${n}(value) => Leaf${n}(f(value))
+        Node${n}(left, right) => Node${n}(map_${n}(left, f), map_${n}(right, f))
+    }
+}
+
+fn fold_${n}[A, B](tree: Tree${n}[A], leaf: fn(A) to B, node: fn(B, B) to B) to B {
+    match tree {
+        Leaf${n}(value) => leaf(value)
+        Node${n}(left, right) => node(fold_${n}(left, leaf, node), fold_${n}(right, leaf, node))
+    }
+}
+
+fn summary_${n}(words: List[str]) {
+    let lengths = words.map(fn(word) (word, len(word)))
+    let long = lengths.filter(fn(pair) pair.1 > 3)
+    { total: long.fold(0, fn(sum, pair) sum + pair.1), first: long.map(fn(pair) pair.0).first() }
+}
+
+fn size_${n}(words: List[str]) to int {
+    let trees = words.map(fn(word) Leaf${n}(word))
+    let sizes = trees.map(fn(tree) map_${n}(tree, fn(word) len(word)))
+    sizes.fold(summary_${n}(words).total, fn(sum, tree) sum + fold_${n}(tree, fn(value) value, fn(a, b) a + b))
+}
+
+`
+
+const typescriptGenericUnit = (n: number): string => `// Trees of kind ${n}.
+export type Tree${n}<T> =
+    | { kind: 'Leaf'; value: T }
+    | { kind: 'Node'; left: Tree${n}<T>; right: Tree${n}<T> }
+
+export function map_${n}<A, B>(tree: Tree${n}<A>, f: (value: A) => B): Tree${n}<B> {
+    switch (tree.kind) {
+        case 'Leaf': return { kind: 'Leaf', value: f(tree.value) }
+        case 'Node': return { kind: 'Node', left: map_${n}(tree.left, f), right: map_${n}(tree.right, f) }
+    }
+}
+
+export function fold_${n}<A, B>(tree: Tree${n}<A>, leaf: (value: A) => B, node: (a: B, b: B) => B): B {
+    switch (tree.kind) {
+        case 'Leaf': return leaf(tree.value)
+        case 'Node': return node(fold_${n}(tree.left, leaf, node), fold_${n}(tree.right, leaf, node))
+    }
+}
+
+export function summary_${n}(words: string[]) {
+    const lengths = words.map(word => [word, word.length] as const)
+    const long = lengths.filter(pair => pair[1] > 3)
+    return { total: long.reduce((sum, pair) => sum + pair[1], 0), first: long.map(pair => pair[0])[0] }
+}
+
+export function size_${n}(words: string[]): number {
+    const trees = words.map((word): Tree${n}<string> => ({ kind: 'Leaf', value: word }))
+    const sizes = trees.map(tree => map_${n}(tree, word => word.length))
+    return sizes.reduce((sum, tree) => sum + fold_${n}(tree, value => value, (a, b) => a + b), summary_${n}(words).total)
+}
+
+`
+
 function repeated(unit: (n: number) => string): string {
   const count = Math.ceil(LINES / (unit(0).split('\n').length - 1))
   return Array.from({ length: count }, (_, n) => unit(n)).join('')
@@ -145,6 +212,8 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-bench-compiler-'))
 try {
   writeFileSync(join(folder, 'program.vox'), program)
   writeFileSync(join(folder, 'program.ts'), typescript)
+  writeFileSync(join(folder, 'generic.vox'), repeated(genericUnit))
+  writeFileSync(join(folder, 'generic.ts'), repeated(typescriptGenericUnit))
   const entry = `
     import { readFileSync } from 'node:fs'
     import { checkFile } from ${JSON.stringify(join(ROOT, 'plugins/compiler/src/compile.ts'))}
@@ -163,15 +232,25 @@ try {
   })
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
   const compilerOptions = { noEmit: true, strict: true, target: 'es2022', module: 'esnext', types: [] }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
-  const ours = () => execFileSync(process.execPath, [checker, join(folder, 'program.vox')])
-  const theirs = () => execFileSync(process.execPath, [tsc, '-p', folder])
+  for (const name of ['program', 'generic']) {
+    writeFileSync(join(folder, `${name}.json`), JSON.stringify({ compilerOptions, files: [`${name}.ts`] }))
+  }
+  const ours = (name: string) => () => execFileSync(process.execPath, [checker, join(folder, `${name}.vox`)])
+  const theirs = (name: string) => () => execFileSync(process.execPath, [tsc, '-p', join(folder, `${name}.json`)])
   const nothing = () => execFileSync(process.execPath, ['-e', '0'])
 
-  const times = { ours: [] as number[], theirs: [] as number[], node: [] as number[] }
+  const times: Record<'ours' | 'theirs' | 'oursGeneric' | 'theirsGeneric' | 'node', number[]> = {
+    ours: [],
+    theirs: [],
+    oursGeneric: [],
+    theirsGeneric: [],
+    node: []
+  }
   for (let round = 0; round < rounds; round++) {
-    times.ours.push(milliseconds(ours))
-    times.theirs.push(milliseconds(theirs))
+    times.ours.push(milliseconds(ours('program')))
+    times.theirs.push(milliseconds(theirs('program')))
+    times.oursGeneric.push(milliseconds(ours('generic')))
+    times.theirsGeneric.push(milliseconds(theirs('generic')))
     times.node.push(milliseconds(nothing))
   }
 
@@ -186,7 +265,9 @@ try {
     check_process_ms: figureOf(times.ours),
     tsc_process_ms: figureOf(times.theirs),
     bare_node_ms: figureOf(times.node),
-    check_over_tsc: ratioOf(times.ours, times.theirs)
+    check_over_tsc: ratioOf(times.ours, times.theirs),
+    check_generics_process_ms: figureOf(times.oursGeneric),
+    check_generics_over_tsc: ratioOf(times.oursGeneric, times.theirsGeneric)
   }
   console.log(values.json ? JSON.stringify({ results }) : results)
 } finally {
