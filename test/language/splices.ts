@@ -1,4 +1,5 @@
 import { checkFile, SourceFile } from '@svc/plugin-compiler/testing'
+import { withTables } from '../../plugins/app-runtime/test/database/with-tables.ts'
 import { run } from '../../plugins/app-runtime/test/run-program.ts'
 import { PRELUDE } from '../../plugins/compiler/test/language/prelude.ts'
 import { RIGHT } from '../../plugins/compiler/test/language/right-programs.ts'
@@ -21,22 +22,66 @@ export interface SpliceSearch {
 const TYPE_FAILURES: ReadonlySet<string> = new Set(['RUN_TYPE', 'RUN_UNDEFINED', 'RUN_ARGUMENTS', 'RUN_UNSUPPORTED'])
 
 /** Findings of programs that may run: they do not concern types. */
-const HARMLESS = /^(lint\.|E0301$|typecheck\.match\.)/
+const HARMLESS = /^(lint\.(?!db_)|E0301$|typecheck\.match\.)/
 
 /** Parts that need a host, or whose values have no known type. */
 const OPEN =
-  /\bdb\.|component|http |workflow|activity|charge|@|\bstd\b|extern|spawn|import|mobile|\bany\b|\bnull\b|request/
+  /component|http |workflow|activity|charge|@(?!query|mutation)|\bstd\b|extern|spawn|import|mobile|\b(any|null|cap)\b|request/
+
+const OF_TABLES = /\bdb\b|\bTask\b|\bPerson\b/
 
 const MAX_PART = 60
 
 const LIMITS = { steps: 200_000, milliseconds: 5_000 }
 
-export function searchSplices(seed: number, tries: number): SpliceSearch {
-  const base = PRELUDE.slice(0, PRELUDE.indexOf('@mutation'))
-  const programs = Object.values(RIGHT)
-    .flat()
-    .filter(source => !OPEN.test(source) && functionOf(source, 'f') !== null)
-  const parts = programs
+/** Parts of the prelude that the programs use, and how they run. */
+export interface Ground {
+  readonly base: string
+  /** True for the programs that are spliced. */
+  takes(source: string): boolean
+  /** The body of `main`, with a call of the spliced function. */
+  main(call: string): string
+  /** Runs `main`. Returns the code and the message of its failure. */
+  run(text: string): { readonly code: string | null; readonly message: string }
+}
+
+/** Programs without tables. */
+export const PLAIN: Ground = {
+  base: PRELUDE.slice(0, PRELUDE.indexOf('@mutation')),
+  takes: source => !OPEN.test(source) && !source.includes('@') && !OF_TABLES.test(source),
+  main: call => `print(str(${call}))`,
+  run(text) {
+    const { code, error } = run(text, { limits: LIMITS })
+    return { code, message: error?.message ?? '' }
+  }
+}
+
+/** Programs that use tables with some rows. */
+export const WITH_TABLES: Ground = {
+  base: PRELUDE.slice(0, PRELUDE.indexOf('component')),
+  takes: source => !OPEN.test(source) && OF_TABLES.test(source),
+  main: call => `
+    let person = db.Person.insert({ name: "a" })
+    db.Task.insert({ title: "a", done: true, stars: 1, weight: 1.5, due: None, owner: person, price: 1dec, tags: ["x"] })
+    db.Task.insert({ title: "b", done: false, stars: 3, weight: 2.0, due: "d", owner: None, price: 2dec, tags: [] })
+    print(str(${call}))`,
+  run(text) {
+    try {
+      // A query runs in a transaction that may write, since it is spliced into.
+      withTables(text.replaceAll('@query', '@mutation')).call('main')
+      return { code: null, message: '' }
+    } catch (error) {
+      const { code, message } = error as { readonly code?: string; readonly message: string }
+      return { code: code ?? 'crash', message }
+    }
+  }
+}
+
+export function searchSplices(ground: Ground, seed: number, tries: number): SpliceSearch {
+  const all = Object.values(RIGHT).flat()
+  const programs = all.filter(source => ground.takes(source) && functionOf(source, 'f') !== null)
+  const parts = all
+    .filter(source => ground.takes(source) || PLAIN.takes(source))
     .flatMap(source => expressionsOf(source, 0).map(({ start, end }) => source.slice(start, end)))
     .filter(text => text.length <= MAX_PART)
   const random = randomFrom(seed)
@@ -54,13 +99,15 @@ export function searchSplices(seed: number, tries: number): SpliceSearch {
     const fn = functionOf(source, 'f')
     if (fn === null) continue
     const args = fn.params.map(type => sampleOf(type, pick))
-    const text = `${base}${source}\nfn main() { print(str(f(${args.join(', ')}))) }\n`
+    const text = `${ground.base}${source}\nfn main() { ${ground.main(`f(${args.join(', ')})`)}\n}\n`
     const options = { script: false, allowComponentFunctions: false, suppressHookLints: false }
     const { diagnostics } = checkFile(new SourceFile('program.vox', text), options)
     if (diagnostics.some(({ code, severity }) => severity === 'error' || !HARMLESS.test(code))) continue
     accepted++
-    const { code, error } = run(text, { limits: LIMITS })
-    if (code !== null && TYPE_FAILURES.has(code)) unsound.push(`${code}: ${error?.message}\n${text.slice(base.length)}`)
+    const { code, message } = ground.run(text)
+    if (code === 'crash' || (code !== null && TYPE_FAILURES.has(code))) {
+      unsound.push(`${code}: ${message}\n${text.slice(ground.base.length)}`)
+    }
   }
   return { tried: tries, accepted, unsound }
 }
@@ -70,7 +117,11 @@ function sampleOf(type: ParameterType, pick: (items: readonly string[]) => strin
   const inner = (index: number) => sampleOf(type.args[index] ?? { name: 'int', args: [] }, pick)
   switch (type.name) {
     case 'int':
+    case 'Id':
       return pick(['0', '1', '3', '-2'])
+    case 'Task':
+    case 'Person':
+      return `db.${type.name}.get(1).unwrap().unwrap()`
     case 'float':
       return pick(['0.0', '1.5', '2'])
     case 'dec':
