@@ -16,7 +16,9 @@ const OPEN: Why = { code: 'typecheck.prop', message: 'the attribute has another 
 export function inferElement(inference: Inference, element: Element): Type {
   const { context } = inference
   const { tag, attributes, children } = element
-  const entry = context.scopes.lookup(tag.text) === undefined ? context.names.get(tag.text) : undefined
+  const named = context.scopes.lookup(tag.text) === undefined ? context.names.get(tag.text) : undefined
+  // A function is a component only if its name begins with a capital letter: `fn label` does not change `<label>`.
+  const entry = named?.declaration.kind === 'Function' && !/^[A-Z]/.test(tag.text) ? undefined : named
   const props = entry === undefined ? null : context.declarations.properties(entry.declaration)
   if (entry !== undefined) {
     reportDeprecated(context, entry, tag)

@@ -292,6 +292,7 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
   ],
 
   views: [
+    'fn label(n: int) to str { str(n) }\ncomponent C() { view: <label title="a">{label(1)}</label> }',
     'component C() { view: <Card title="a"/> }',
     'component C() { view: <Card title="a" stars={3} on_pick={fn(n) print(n)}/> }',
     'component C() { view: column() { Card(title="a", stars=1) } }',
