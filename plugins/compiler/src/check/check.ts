@@ -7,7 +7,7 @@ import type { TypedModule } from '../types/typed-module.ts'
 import { checkActivities } from './activities.ts'
 import { checkAppHooks } from './app-hooks.ts'
 import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
-import { checkDeferredCalls } from './deferred-calls.ts'
+import { DeferredCallsRule } from './deferred-calls.ts'
 import { checkDeprecations } from './deprecations.ts'
 import { checkSchedules } from './durations.ts'
 import { EmptyNamesRule } from './empty-names.ts'
@@ -16,7 +16,6 @@ import { checkForms } from './forms.ts'
 import { checkGuards, GuardTargetsRule } from './guards.ts'
 import { checkHoles } from './holes.ts'
 import { checkImports } from './imports.ts'
-import { checkJumps } from './jumps.ts'
 import { checkResources } from './mcp-resources.ts'
 import { checkMesh } from './mesh.ts'
 import { checkNodes } from './node-rule.ts'
@@ -68,7 +67,6 @@ export function checkModule(
     ...checkIndexes(module),
     ...checkUnique(module),
     ...checkFileColumns(module),
-    ...checkDeferredCalls(module),
     ...checkUsers(module),
     ...checkRoutes(module),
     ...checkResponses(module),
@@ -86,7 +84,6 @@ export function checkModule(
     ...checkPrompts(module, mesh),
     ...(mesh ? [] : checkMesh(module)),
     ...checkInhabited(module),
-    ...checkJumps(module),
     ...checkStateMachines(module),
     ...checkThemeContrast(module),
     ...types.diagnostics,
@@ -95,6 +92,7 @@ export function checkModule(
     ...checkCalls(module, suppressHookLints),
     ...checkNodes(module, [
       ...lintRules(types),
+      new DeferredCallsRule(module),
       new TypeNamesRule(module),
       new WordsRule(),
       new EmptyNamesRule(),

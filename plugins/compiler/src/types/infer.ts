@@ -1,6 +1,6 @@
 import type { Param } from '../syntax/ast.ts'
 import type { Expression, For, If, Lambda, List, Match, MatchArm, Tuple, With } from '../syntax/ast-expressions.ts'
-import type { Assign, Block, Let, Return, Statement } from '../syntax/ast-statements.ts'
+import type { Assign, Block, Break, Continue, Let, Return, Statement } from '../syntax/ast-statements.ts'
 import type { Type as TypeSyntax } from '../syntax/ast-types.ts'
 import { bare } from '../syntax/entries.ts'
 import { isStatement } from '../syntax/is-statement.ts'
@@ -348,14 +348,22 @@ export class BodyInference implements Inference {
         frame.loops.pop()
         return loop.hasBreak ? UNIT : NEVER
       }
-      case 'Break': {
+      case 'Break':
+      case 'Continue': {
         const loop = frame.loops.at(-1)
-        if (loop !== undefined) loop.hasBreak = true
+        if (loop === undefined) this.#jumpOutside(statement)
+        else if (statement.kind === 'Break') loop.hasBreak = true
         return NEVER
       }
-      case 'Continue':
-        return NEVER
     }
+  }
+
+  /** Reports `break` or `continue` outside a loop. A function body inside a loop is outside it. */
+  #jumpOutside(statement: Break | Continue): void {
+    const word = statement.kind.toLowerCase()
+    this.context.report('typecheck.jump_outside_loop', `\`${word}\` is outside a loop`, statement, {
+      suggestions: ['use `return` to leave a function']
+    })
   }
 
   #let({ pattern, type, value, isMutable }: Let): Type {
