@@ -19,7 +19,7 @@ export interface Mutants {
 }
 
 /** Failures that a program without errors may end with only at a border where its types are unknown. */
-const TYPE_FAILURES: ReadonlySet<string> = new Set(['RUN_TYPE', 'RUN_UNDEFINED', 'RUN_ARGUMENTS', 'RUN_UNSUPPORTED'])
+const TYPE_FAILURES: ReadonlySet<string> = new Set(['RUN_TYPE', 'RUN_UNDEFINED', 'RUN_UNSUPPORTED'])
 
 /** Mutates the right programs of the corpus. Takes every n-th mutation. */
 export function corpusMutants({ every }: { readonly every: number }): Mutants {

@@ -19,7 +19,7 @@ export interface SpliceSearch {
 }
 
 /** Failures that types prevent, except at a border where the type of a value is unknown. */
-const TYPE_FAILURES: ReadonlySet<string> = new Set(['RUN_TYPE', 'RUN_UNDEFINED', 'RUN_ARGUMENTS', 'RUN_UNSUPPORTED'])
+const TYPE_FAILURES: ReadonlySet<string> = new Set(['RUN_TYPE', 'RUN_UNDEFINED', 'RUN_UNSUPPORTED'])
 
 /** Findings of programs that may run: they do not concern types. */
 const HARMLESS = /^(lint\.(?!db_)|E0301$|typecheck\.match\.)/

@@ -4,7 +4,7 @@ import { nearName } from '../syntax/near-name.ts'
 import { ELEMENT } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
 import type { SignatureParam } from './declare.ts'
-import { reportDeprecated } from './resolve.ts'
+import { reportDeprecated, reportUndefined } from './resolve.ts'
 import { ANY, type Type } from './type.ts'
 
 /** Attributes that every element may have, also one that the program declares. */
@@ -20,6 +20,8 @@ export function inferElement(inference: Inference, element: Element): Type {
   // A function is a component only if its name begins with a capital letter: `fn label` does not change `<label>`.
   const entry = named?.declaration.kind === 'Function' && !/^[A-Z]/.test(tag.text) ? undefined : named
   const props = entry === undefined ? null : context.declarations.properties(entry.declaration)
+  const isUnknown = entry === undefined && /^[A-Z]\w*$/.test(tag.text) && context.scopes.lookup(tag.text) === undefined
+  if (isUnknown) reportUndefined(context, tag.text, tag, true)
   if (entry !== undefined) {
     reportDeprecated(context, entry, tag)
     if (props !== null) context.addUse({ kind: 'declaration', node: tag, declaration: entry.declaration, isCall: true })

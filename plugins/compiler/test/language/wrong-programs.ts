@@ -312,6 +312,7 @@ fn f() to int { q("a") } // E arg_mismatch`
   ],
 
   'properties of components': [
+    `component C() { view: <Missing a={1}/> } // W undefined`,
     `component C() {
     state xs: List[int] = []
     view: <ul>{for x in xs { <li>{x.name}</li> }}</ul> // E unknown_field

@@ -285,7 +285,7 @@ t.test('pages that refer to missing declarations are reported', async t => {
     ['"/" to Page with loader: write', 'web.route.unknown_loader'],
     ['"/:n" to Page with pending: Nowhere', 'web.route.unknown_component'],
     ['"/" to Page', 'web.route.missing_property'],
-    ['"/" to Page with loader: rows', 'web.route.missing_property'],
+    ['"/" to Page with loader: rows', 'typecheck.prop'],
     ['"/:n" to Page with speed: rows', 'web.route.unknown_option'],
     ['not_found: Nowhere', 'web.route.unknown_component']
   ] as const) {
