@@ -24,7 +24,10 @@ export const runErrors = errorTable({
   RUN_FILE_TYPE: { message: 'An uploaded file has a type that is not accepted.', status: 415 },
   RUN_FILE_UNKNOWN: { message: 'There is no such stored file.', status: 404 },
   RUN_FILE_URL: { message: 'The signature of the path of a file is wrong or has expired.', status: 403 },
-  RUN_FORBIDDEN: { message: 'A caller lacks a role or scope, or a row rule does not allow the operation.', status: 403 },
+  RUN_FORBIDDEN: {
+    message: 'A caller lacks a role or scope, or a row rule does not allow the operation.',
+    status: 403
+  },
   RUN_HOST_FAILED: { message: 'A host function of a program failed.', status: 500 },
   RUN_HTTP_FAILED: { message: 'A request to another server got no response.', status: 502 },
   RUN_INDEX: { message: 'A list, a str or a record has no such element.', status: 422 },

@@ -200,7 +200,11 @@ t.test('a forall reports the simplest failing inputs', async t => {
   const boundary = (type: string, condition: string): string =>
     `type P { x: int y: str }\n@forall\nfn holds(v: ${type}) {\n    assert(${condition})\n}\n`
   const found = async (type: string, condition: string): Promise<string | undefined> => {
-    const { out } = await execute(test, { files: [file(t, boundary(type, condition))], seed: 3, forall_iterations: 1000 })
+    const { out } = await execute(test, {
+      files: [file(t, boundary(type, condition))],
+      seed: 3,
+      forall_iterations: 1000
+    })
     return /^ +v = (.*)$/m.exec(out)?.[1]
   }
   t.equal(await found('int', 'v < 123456'), '123456')

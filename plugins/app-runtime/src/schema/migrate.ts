@@ -89,7 +89,12 @@ export function freshSchema(
 ): string[] {
   const { tables, isLive, hasUsers, hasFiles, problems } = desiredSchema(program, capabilities)
   if (problems.length > 0) throw runErrors.create('RUN_SCHEMA_REFUSED', `${program.path}: ${problems.join('; ')}`)
-  return [...(isLive ? changesStatements : []), ...(hasUsers ? userTables : []), ...(hasFiles ? filesStatements : []), ...tables.flatMap(createdStatements)]
+  return [
+    ...(isLive ? changesStatements : []),
+    ...(hasUsers ? userTables : []),
+    ...(hasFiles ? filesStatements : []),
+    ...tables.flatMap(createdStatements)
+  ]
 }
 
 function planOptions(

@@ -1,5 +1,5 @@
-import type { DesiredObject } from './desired-schema.ts'
 import { FILES_TABLE } from '../storage/file-tables.ts'
+import type { DesiredObject } from './desired-schema.ts'
 import { quoted, searchTableName, textLiteral } from './names.ts'
 
 /** The table that records changes of rows for subscribers. */

@@ -1,4 +1,3 @@
-import type { ValueType } from '../value-types/type.ts'
 import { type Doc, hardline, join } from '../../doc/doc.ts'
 import type { Component, ComponentMember, Derived, Effect, Lifecycle, Param, State } from '../../syntax/ast.ts'
 import type { Call, Expression, Identifier } from '../../syntax/ast-expressions.ts'
@@ -16,6 +15,7 @@ import { isPlain } from '../typescript/value-types.ts'
 import { codeText, type ViewNode } from '../typescript/view-node.ts'
 import type { Resolve } from '../typescript/view-text.ts'
 import { ViewTranslator } from '../typescript/view-translator.ts'
+import type { ValueType } from '../value-types/type.ts'
 import { inOrderOfUse } from './order-of-use.ts'
 
 /** Behaviour of a component without its view, with names as in the program. */

@@ -1,6 +1,6 @@
-import { boundNames } from '../../types/module-names.ts'
 import { type Doc, hardline, join, layout } from '../../doc/doc.ts'
 import type { Const, FunctionDeclaration } from '../../syntax/ast.ts'
+import { boundNames } from '../../types/module-names.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { block } from '../typescript/code.ts'
