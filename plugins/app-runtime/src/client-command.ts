@@ -1,6 +1,8 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { LanguageCompiler } from '@svc/contracts'
-import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
+import { type CommandDescriptor, type CommandHandler, errorMessage, t } from '@svc/plugin-sdk'
+import { runErrors } from './errors.ts'
 import { compiled } from './run-command.ts'
 
 export const clientCommand: CommandDescriptor = {
@@ -22,7 +24,19 @@ export function writeClient(compiler: LanguageCompiler): CommandHandler {
     if (program === null) return 1
     const text = compiler.describe(program).client
     if (output === undefined) io.stdout.write(text)
-    else await writeFile(output, text)
+    else await writeClientFile(output, text)
     return 0
+  }
+}
+
+async function writeClientFile(path: string, text: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, text)
+  } catch (cause) {
+    throw runErrors.create('RUN_ARGUMENTS', `${path}: the client cannot be written: ${errorMessage(cause)}`, {
+      hint: 'make the file and its folder writable',
+      cause
+    })
   }
 }
