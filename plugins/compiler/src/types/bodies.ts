@@ -20,6 +20,7 @@ import { BOOL } from './builtin-types.ts'
 import type { Expected } from './calls.ts'
 import type { Context, Why } from './context.ts'
 import type { Signature } from './declare.ts'
+import { checkForm } from './form-handlers.ts'
 import type { BodyInference } from './infer.ts'
 import { checkOptions } from './options.ts'
 import { bindPattern } from './patterns.ts'
@@ -84,6 +85,9 @@ function inferDeclaration(inference: BodyInference, item: Declaration): void {
       return
     case 'Routes':
       for (const entry of item.entries) if (entry.kind === 'RouteEntry') checkRoute(context, entry, '')
+      return
+    case 'Form':
+      checkForm(context, item)
       return
     case 'StateMachine':
       checkMachine(inference, item)

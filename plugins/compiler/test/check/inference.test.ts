@@ -76,6 +76,23 @@ t.test('conversions are noted at the values that change', t => {
   t.end()
 })
 
+t.test('forms, loaders and messages are compared with what takes them', t => {
+  const form = '@form F { field n: int label("N")\n field s: str label("S")\n on_submit: save }\n'
+  t.same(findings(`${form}@mutation fn save(n: int, s: str) to int { n + len(s) }`), [])
+  t.same(findings(`${form}type All { n: int s: str }\n@mutation fn save(all: All) to int { all.n }`), [])
+  t.same(findings(`${form}@mutation fn save(n: str) to str { n }`), ['typecheck.arg_mismatch of save'])
+  t.same(findings(form), ['typecheck.undefined of save'])
+  const page =
+    'component Page(rows: List[int]) { view: <p>{len(rows)}</p> }\nroutes { "/" to Page with loader: load }\n'
+  t.same(findings(`${page}@query fn load() to Result[List[int]] { Ok([1]) }`), [])
+  t.same(findings(`${page}@query fn load() to List[str] { ["a"] }`), ['typecheck.prop of load'])
+  const actor = 'actor A { on add(n: int, by: int = 1) to int { n + by } }\n'
+  t.same(findings(`${actor}fn f() { let a = spawn(A)\n a.add(1)\n a.send add(1, 2) }`), [])
+  t.same(findings(`${actor}fn f() { let a = spawn(A)\n a.send add(1) }`), ['typecheck.arity of a.send add(1)'])
+  t.same(findings(`${actor}fn f() { let a = spawn(A)\n a ! add("x", 2) }`), ['typecheck.arg_mismatch of "x"'])
+  t.end()
+})
+
 t.test('programs with many functions, and types with many parts, take linear time', t => {
   const cycle = Array.from({ length: 5_000 }, (_, i) => `fn f${i}(x) { f${(i + 1) % 5_000}(x) }`).join('\n')
   t.same(findings(cycle), [])
