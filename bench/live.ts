@@ -1,6 +1,6 @@
 /**
  * Time from a mutation to the new value at every subscriber of one live query, over websockets. The program runs in a
- * process of its own, the subscribers in this one. Needs `npm run build`.
+ * separate process, the subscribers in this one. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/live.ts [--json] [--subscribers N] [--changes N]
  */

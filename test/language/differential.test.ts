@@ -50,7 +50,7 @@ const FOUND: Readonly<Record<string, string>> = {
     'fn main() { let mut xs = [1]\n let f = fn() { xs = xs.push(9)\n 4 }\n xs[0] = f()\n print(xs) }',
   'a list without its last element': 'fn main() { print([1, 2].pop().push(3)) }',
   'methods of None': 'fn main() { print(None.is_some())\n let n: int = None.unwrap_or(3)\n print(n) }',
-  'nested matches of one block have names of their own':
+  'nested matches of one block have separate names':
     'fn main() { print((match (0, false) { (a, b) => (match Some(a) { Some(n) => n\n None => 0 }) }))\n print((match Some(1) { Some(n) => n\n None => 0 })) }',
   'the text of tuples, options and results shows their tags':
     'type V = | Leaf(p: (int, str)) | Node(left: V, n: Option[int])\nfn main() { print((1, (2, Some(3))))\n print(str([(1, 2)]) + str(Node(Leaf((0, "a")), None)))\n let r: Result[int] = Error("e")\n print(str(r), [Some(1), None].join("-")) }',

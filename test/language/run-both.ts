@@ -56,7 +56,7 @@ export function runBoth(source: string): BothTraces {
   }
 }
 
-/** Returns a line that tells the two traces apart; null if they are equal. */
+/** Returns a line that shows how the two traces differ; null if they are equal. */
 export function difference({ interpreted, emitted }: BothTraces): string | null {
   const length = Math.max(interpreted.lines.length, emitted.lines.length)
   for (let line = 0; line < length; line++) {
@@ -91,7 +91,7 @@ function traced(work: (print: (line: string) => void) => void): Trace {
 /** Modules that translated functions import but do not use. */
 const ABSENT = new Set(['react', './vox-client'])
 
-/** Runs `main` of the translated modules in a context of its own. */
+/** Runs `main` of the translated modules in a separate context. */
 function runModules(files: ReadonlyMap<string, string>, print: (line: string) => void): void {
   const loaded = new Map<string, Record<string, unknown>>()
   const context = createContext({

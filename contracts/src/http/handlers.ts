@@ -47,7 +47,7 @@ export interface HttpHandlerRoute {
   /** Entry of the route in the API description, as an OpenAPI operation; default: only method and path. */
   readonly openapi?: Readonly<Record<string, unknown>>
   /**
-   * Origins of pages that may call the route, besides the server's own and those of the settings, as in the header
+   * Origins of pages that may call the route, in addition to the server's own and those of the settings, as in the header
    * `Origin`; `*` stands for every origin. Their calls get CORS headers without credentials.
    */
   readonly origins?: readonly string[]

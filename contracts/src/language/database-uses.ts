@@ -50,7 +50,7 @@ export function usesThroughCalls(module: HirModule, name: string): readonly HirD
 
 /**
  * Returns the live queries of a module with their table operations: those that read, directly or through functions, with
- * `.live("…")`. Clients are told when their results change.
+ * `.live("…")`. Clients receive their changed results.
  */
 export function liveQueriesOf(module: HirModule): Map<string, readonly HirDbTableOp[]> {
   const found = new Map<string, readonly HirDbTableOp[]>()

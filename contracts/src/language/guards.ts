@@ -12,7 +12,7 @@ export interface GuardDeclaration {
   /** True for `@public`. */
   readonly isPublic: boolean
   readonly limits: readonly RateLimit[]
-  /** Origins of pages that may call, besides the server's own: `https://example.org`, or `*`; null without `@cors`. */
+  /** Origins of pages that may call, in addition to the server's own: `https://example.org`, or `*`; null without `@cors`. */
   readonly origins: readonly string[] | null
   readonly webhook: WebhookRule | null
   readonly span: HirSpan

@@ -126,7 +126,7 @@ t.test('a capability line can only restrict capabilities', async t => {
   t.match((await execute(none, { file: file(t, `// vox:caps fs\n${read}`) })).err, 'RUN_CAPABILITY_DENIED')
 })
 
-t.test('a capability line counts as a comment alone, and not inside a string', async t => {
+t.test('a capability line counts only as a comment, and not inside a string', async t => {
   const read = 'fn main() {\n    let text = "\n// vox:caps env\n"\n    print(std.fs.exists("/"), len(text))\n}\n'
   t.match((await execute(run, { file: file(t, read) })).out, 'true 17\n')
   t.match((await execute(run, { file: file(t, `  # vox:caps env, net\n${read}`) })).err, 'RUN_CAPABILITY_DENIED')

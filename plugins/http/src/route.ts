@@ -15,7 +15,7 @@ export interface Route {
   readonly unit: UnitView | null
   /** True if the listener requires no token, since the route is public or checks its callers itself. */
   readonly open: boolean
-  /** Check of the origins that only this route accepts, besides those of the listener. */
+  /** Check of the origins that only this route accepts, in addition to those of the listener. */
   readonly origins?: OriginCheck
   readonly series: RouteSeries
   /** Fastify instance that must outlive the request; null if the unit has none. */

@@ -27,7 +27,7 @@ export interface GuardParts {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** What an admitted caller is, for the thread and for streams. */
+/** An admitted caller, for the thread and for streams. */
 export interface Admitted {
   /** The caller as text. */
   readonly text: string
@@ -88,7 +88,7 @@ export class Guards {
     return isAnonymous ? ANONYMOUS_TEXT : callerText(JSON.stringify(identity), null)
   }
 
-  /** Origins of pages that may call an endpoint, besides the server's own; undefined without `@cors`. */
+  /** Origins of pages that may call an endpoint, in addition to the server's own; undefined without `@cors`. */
   originsOf(name: string): readonly string[] | undefined {
     return this.#origins.get(name)
   }
@@ -168,9 +168,9 @@ export class EndpointGuard {
   }
 
   async #outcomeOf({ proof, caller }: StreamCaller): Promise<Outcome> {
-    const { provider = null, header = null } = this.#auth ?? {}
+    const { provider = null, header = null, isOptional = false } = this.#auth ?? {}
     try {
-      return await this.#parts.authenticator.identify(proof, provider, header)
+      return await this.#parts.authenticator.identify(proof, provider, header, isOptional)
     } catch (error) {
       const request_id = caller.requestId
       this.#parts.log.error(`the caller of ${this.#name} could not be identified`, { error, request_id })
@@ -210,9 +210,8 @@ export class EndpointGuard {
       return
     }
     const request = proofRequest(exchange.request, exchange.caller)
-    let outcome: Outcome | Promise<Outcome>
-    const { provider = null, header = null } = this.#auth ?? {}
-    outcome = this.#parts.authenticator.identify(request, provider, header)
+    const { provider = null, header = null, isOptional = false } = this.#auth ?? {}
+    const outcome = this.#parts.authenticator.identify(request, provider, header, isOptional)
     if (!(outcome instanceof Promise)) {
       this.#decide(exchange, outcome, next, answer)
       return

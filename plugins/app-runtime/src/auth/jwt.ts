@@ -10,7 +10,7 @@ export interface TokenIssuer {
   /** URL of its public keys. */
   readonly jwks: string
   readonly algorithms: readonly string[]
-  /** Prefix of the ids of its users, which tells them from those of other issuers. */
+  /** Prefix of the ids of its users, which keeps them apart from those of other issuers. */
   readonly id_prefix: string
   /** Claim with the roles; a dot enters an object. */
   readonly roles_claim: string

@@ -100,7 +100,7 @@ function pageOperation(shape: TableShape, operation: HirDbTableOp, shapeOf: Shap
       const text = cursorOf(cursor)
       const after = text === null ? null : order.after(placeOf(of, text))
       const parameters = [...bound(parts.binders, values), ...(after?.parameters ?? [])]
-      // One row more tells whether there is another page.
+      // One row more shows whether there is another page.
       const last = typeof rowsInPage === 'bigint' ? rowsInPage : rowsInPage + 1
       const found = database.rows(shape.name, `${select}${parts.from(after?.sql)}${tail}`, [...parameters, last])
       const shown = found.length > rowsInPage ? found.slice(0, Number(rowsInPage)) : found

@@ -14,7 +14,7 @@ export interface RequestParts {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Who calls a program. */
+/** Caller of a program. */
 export interface Caller {
   /** null: anonymous. */
   readonly identity: Identity | null

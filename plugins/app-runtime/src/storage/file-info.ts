@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isRecord, type RecordValue, type Value } from '../interpreter/value.ts'
 
-/** What is known of a stored file. */
+/** Facts about a stored file. */
 export interface FileInfo {
   readonly id: string
   readonly name: string
@@ -9,7 +9,7 @@ export interface FileInfo {
   readonly size: number
 }
 
-/** Bytes of an id. Whoever knows an id may refer to the file, so it cannot be guessed. */
+/** Bytes of an id. A client that knows an id may refer to the file, so it cannot be guessed. */
 const ID_BYTES = 16
 
 const ID = /^[0-9a-f]{32}$/

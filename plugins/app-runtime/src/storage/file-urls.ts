@@ -4,7 +4,7 @@ import { derivedKey } from '../auth/secret.ts'
 /** Path of the route that sends files. */
 export const FILES_PATH = '/api/files/'
 
-/** Signs the paths of files, so that whoever has a path can load the file until it expires. */
+/** Signs the paths of files, so that a client with a path can load the file until it expires. */
 export class FileUrls {
   /** The first key signs, and all verify. */
   readonly #keys: readonly Uint8Array[]

@@ -12,7 +12,7 @@ import { openStorage } from './open-storage.ts'
 import { storageAnswers } from './storage-answers.ts'
 import { Uploads } from './uploads.ts'
 
-/** What a program with files needs from the main thread. */
+/** Services of the main thread for a program with files. */
 export interface ProgramFiles {
   readonly storage: FileStorage
   readonly answers: BridgeAnswers

@@ -19,7 +19,7 @@ activity act() to Result[int] { Ok(wipe()) }
 workflow run_it() to Result[int] { act() }
 fn helper(caller: Identity) to str { caller.id + " " + str(caller.roles) }
 @auth @query fn passed() to str { helper(request.user) }
-fn of_request(r: Request) to str { match r.user { Some(user) => user.id  None => "nobody" } }
+fn of_request(r: Request) to str { match r.user { Some(user) => user.id  None => "anonymous" } }
 @public @query fn handed() to str { of_request(request) }
 @role("admin") @query fn twice() to List[str] { [1, 2].map(fn(n) request.user.id + str(n)) }
 @auth @query fn claim() to str { request.user.claims.get_str("team").unwrap_or("-") }
@@ -40,7 +40,7 @@ t.test('a guard also checks calls inside the program, for the caller of the requ
   t.end()
 })
 
-t.test('actors and workflows are the program itself, whoever starts them', t => {
+t.test('actors and workflows are the program itself, no matter which caller starts them', t => {
   const { outcome } = withCaller(SOURCE)
   for (const name of ['by_actor', 'by_workflow']) t.equal(outcome(ANONYMOUS, name), 1, name)
   t.equal(outcome(ANONYMOUS, 'through'), 'RUN_UNAUTHORIZED', 'the caller of a later call is not the program')
@@ -64,7 +64,7 @@ const TESTS = `${SOURCE}
     assert(as_user("ann", fn() mine()) is "ann")
     assert(as_user(Identity { id: "eve", roles: ["admin"] }, fn() wipe()) is 1)
     assert(as_user("ann", fn() is_refused(fn() wipe())))
-    assert(as_anyone(fn() handed()) is "nobody")
+    assert(as_anyone(fn() handed()) is "anonymous")
     assert(is_refused(fn() mine()))
 }
 @test fn refused() { mine() }

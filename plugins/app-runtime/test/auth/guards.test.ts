@@ -21,7 +21,7 @@ const SOURCE = `
 ${PROVIDERS.map(name => guarded(name, `@auth(${name === 'any' ? '' : `provider: ${name}`}) @role("admin")`)).join('')}
 ${guarded('scoped', '@auth("notes.read")')}
 @auth @query fn whoami() to str { request.user.id + " " + request.user.provider }
-@auth(optional: true) @query fn perhaps() to str { match request.user { Some(user) => user.id  None => "nobody" } }
+@auth(optional: true) @query fn perhaps() to str { match request.user { Some(user) => user.id  None => "anonymous" } }
 @public @query fn open() to int { 1 }
 @public @query fn inner() to str { q_any() }
 @auth @query fn plain() to str { admin_only() }
@@ -98,7 +98,7 @@ t.test('guards of scopes, options, own headers and calls inside the program', as
   t.equal(forbidden.status, 403)
   t.match(forbidden.headers.get('www-authenticate'), /insufficient_scope", scope="notes.read"/)
 
-  t.match(await call(app, 'GET /api/query/perhaps'), { status: 200, body: 'nobody' })
+  t.match(await call(app, 'GET /api/query/perhaps'), { status: 200, body: 'anonymous' })
   t.match(await call(app, 'GET /api/query/perhaps', reader), { status: 200, body: 'eve' })
   t.equal((await call(app, 'GET /api/query/perhaps', bearer('rubbish'))).status, 401, 'a wrong proof is not anonymous')
 
@@ -110,6 +110,8 @@ t.test('guards of scopes, options, own headers and calls inside the program', as
   t.match(await call(app, 'GET /api/query/plain', reader), { status: 403, body: { code: 'RUN_FORBIDDEN' } })
   t.match(await call(app, 'GET /api/query/plain', bearer(await ownToken({ role: 'admin' }))), { body: 'secret' })
 
+  const late = app.call('auth.token.create', { subject: 'kim', days: 1e9 })
+  await t.rejects(late, { code: 'OPR_INPUT_INVALID' }, 'there is no such date')
   const { token } = await app.call('auth.token.create', { subject: 'kim' })
   t.match(await call(app, 'GET /api/query/own_header', { 'x-my-key': token }), { status: 200, body: 'kim' })
   t.equal((await call(app, 'GET /api/query/own_header', { 'x-api-key': token })).status, 401)

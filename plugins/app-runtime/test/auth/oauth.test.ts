@@ -132,7 +132,7 @@ t.test('an address that is not verified, or that a user has, is not taken over',
   t.ok(await signUp(app, 'ben'))
 })
 
-t.test('a wrong secret, an unknown provider and an unreachable one are errors of their own', async t => {
+t.test('a wrong secret, an unknown provider and an unreachable one are separate errors', async t => {
   const app = await serveWithProvider(t)
   const answer = await signIn(app, new Browser(), 'ann', '/api/auth/oauth/wrong')
   t.equal(answer.status, 401)

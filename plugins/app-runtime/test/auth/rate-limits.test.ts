@@ -10,7 +10,7 @@ t.test('at most max calls pass at once, and then one per interval', t => {
     [1, 2, 3, 4].map(() => limits.take('a', limit)),
     [0, 0, 0, 1_000]
   )
-  t.equal(limits.take('b', limit), 0, 'another subject has calls of its own')
+  t.equal(limits.take('b', limit), 0, 'another subject has a separate limit')
   now = 999
   t.equal(limits.take('a', limit), 1)
   now = 1_000
@@ -21,6 +21,16 @@ t.test('at most max calls pass at once, and then one per interval', t => {
     [0, 0, 0, 1_000],
     'unused calls do not add up'
   )
+  t.end()
+})
+
+t.test('a limit that is made shorter does not refuse calls for the time of the longer one', t => {
+  let now = 0
+  const limits = new RateLimits(() => now)
+  limits.take('a', { max: 1, windowMs: 86_400_000 })
+  t.equal(limits.take('a', { max: 1, windowMs: 1_000 }), 1_000)
+  now = 1_000
+  t.equal(limits.take('a', { max: 1, windowMs: 1_000 }), 0)
   t.end()
 })
 

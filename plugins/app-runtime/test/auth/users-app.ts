@@ -17,6 +17,7 @@ type Note { owner: Id[User]  body: str }
 }
 
 @query @auth fn who() to str { request.user.id }
+@query @auth(optional: true) fn greeting() to str { match request.user { Some(user) => user.id  None => "anonymous" } }
 @query @auth fn account() to str { request.account.name }
 @query @auth fn notes() to List[str] { db.Note.all().order_by("_id").map(fn(note) { note.body }) }
 @query @public fn open_notes() to int { db.Note.count() }

@@ -147,7 +147,7 @@ t.test('after any sequence of commands every watched query ends with the current
   )
   await sleep(100)
   const before = runs()
-  await store.execute("INSERT INTO note (title) VALUES ('nobody watches')")
+  await store.execute("INSERT INTO note (title) VALUES ('no watcher')")
   await sleep(200)
   t.equal(runs(), before, 'queries without clients do not run')
 })

@@ -60,7 +60,7 @@ const ASSIGNED = { '+=': 'Add', '-=': 'Sub', '*=': 'Mul', '/=': 'Div' } as const
 /** Type names of record literals that have no type name and omit members with a default. */
 export type RecordTypes = ReadonlyMap<ObjectLiteral, string>
 
-/** What values become at the places that take them, by expression. */
+/** Conversions of values at the places that take them, by expression. */
 export type Conversions = (expression: Expression) => Conversion | null
 
 /** Lowers bodies. The parser limits the depth of the syntax tree, so recursion is safe. */

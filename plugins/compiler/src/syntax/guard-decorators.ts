@@ -31,7 +31,7 @@ export interface GuardProblem {
   readonly suggestions: readonly string[]
 }
 
-/** What the guard decorators of one declaration require. */
+/** Requirements of the guard decorators of one declaration. */
 export interface Guard extends Pick<GuardDeclaration, 'auth' | 'isPublic' | 'limits' | 'origins' | 'webhook'> {
   readonly problems: readonly GuardProblem[]
 }

@@ -21,7 +21,7 @@ import { ANY, ERROR, fn, newVar, type ParamType, param, resolved, type Type, typ
 import type { ResolvedCall } from './typed-module.ts'
 import { unify } from './unify.ts'
 
-/** What the place of a call asks for. */
+/** The type that the place of a call expects. */
 export interface Expected {
   readonly type: Type
   readonly why: Why

@@ -11,7 +11,7 @@ const WIDER: Readonly<Record<string, string>> = { db_read: 'db', db_write: 'db',
 /** Deeds that no effect row lists. */
 const UNLISTED: ReadonlySet<Deed> = new Set<Deed>(['mutation', 'actor_state'])
 
-/** What a query must not do. */
+/** Effects that a query must not have. */
 const WRITES: ReadonlySet<Deed> = new Set<Deed>(['db_write', 'raw_sql', 'fs_write', 'mutation', 'actor_state'])
 
 const CODES: Readonly<Record<string, DiagnosticCode>> = {

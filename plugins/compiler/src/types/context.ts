@@ -215,7 +215,7 @@ export class Context {
       const waiting = this.#waiting[index] as Waiting
       if (waiting.isDone) continue
       const variable = resolved(waiting.variable)
-      // Values of all types can be compared, so a comparison alone leaves a type open.
+      // Values of all types can be compared, so a comparison leaves a type open.
       if (variable.kind !== 'var' || !waiting.isNeeded) continue
       if (variable.needsAnnotation) this.#reportUnknown(variable)
       link(variable, ANY)
@@ -229,7 +229,7 @@ export class Context {
   }
 }
 
-/** What the parts of the inference call for expressions inside of theirs. */
+/** Inference of inner expressions, which the parts of the inference call. */
 export interface Inference {
   readonly context: Context
   /** Finds the type of an expression. */

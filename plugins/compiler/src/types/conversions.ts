@@ -165,7 +165,7 @@ function rowTo(value: NamedType, target: NamedType): Conversion | false {
   return { kind: 'record', def: target.def }
 }
 
-/** Types whose elements convert like values of their own: results of the database. */
+/** Types whose elements convert like separate values: results of the database. */
 const CONVERTED: ReadonlySet<TypeDef> = new Set([LIST, OPTION, PAGE, RESULT])
 
 /** True for lists, Options and pages of records or rows that become structs. */
@@ -181,7 +181,7 @@ function fitsInside(value: Type, target: Type): boolean {
   return fitsInside(from, to)
 }
 
-/** True if a function can stand in for another: a result that nobody takes may have any type. */
+/** True if a function can replace another: a result that is not used may have any type. */
 function fitsFunction(value: Extract<Type, { kind: 'fn' }>, target: Extract<Type, { kind: 'fn' }>): boolean {
   if (value.params.length < target.params.length) return false
   for (const [index, { type, isOptional }] of value.params.entries()) {

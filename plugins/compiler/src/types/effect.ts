@@ -1,4 +1,4 @@
-/** What a function may do, besides computing its result. */
+/** An effect of a function, in addition to computing its result. */
 export type Effect =
   | 'net'
   /** Reads files. */

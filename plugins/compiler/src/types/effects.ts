@@ -14,7 +14,7 @@ import type { Use } from './typed-module.ts'
 export type Owner = Declaration | Handler
 
 /**
- * What an owner does: an effect; a call of a mutation, which may write even if it does not today; a change of an
+ * A deed of an owner: an effect; a call of a mutation, which may write even if it does not today; a change of an
  * actor's state, which is saved; or an effect that a callee declares, as `declares NAME`.
  */
 export type Deed = Effect | 'mutation' | 'actor_state' | `declares ${string}`

@@ -218,7 +218,7 @@ class Search {
   missing(rows: readonly Row[], type: Type, patterns: readonly Pattern[]): Witness[] {
     const constructors = this.#constructorsOf(type, patterns.map(headOf))
     try {
-      // The alternatives of the subject are listed, even if no row tells them apart.
+      // The alternatives of the subject are listed, even if no row distinguishes them.
       if (constructors !== null) {
         return this.#eachConstructor(constructors, rows, null, this.#limit).map(({ first }) => first)
       }

@@ -45,7 +45,7 @@ export function inferenceOf(context: Context): BodyInference {
 }
 
 /**
- * Finds the types of expressions in both directions: `infer` asks an expression for its type, `check` tells it the type
+ * Finds the types of expressions in both directions: `infer` asks an expression for its type, `check` passes it the type
  * that its place asks for. The parser limits the depth of the syntax tree, so that recursion is safe.
  */
 export class BodyInference implements Inference {
@@ -411,7 +411,7 @@ export class BodyInference implements Inference {
     })
   }
 
-  /** Reports an assignment to a part of a value that has no parts of its own to change: a character, an item of a tuple. */
+  /** Reports an assignment to a part of a value whose parts cannot be changed: a character, an item of a tuple. */
   #checkPart(target: Expression): void {
     const { context } = this
     if (target.kind !== 'IndexAccess' && target.kind !== 'TupleIndex') return

@@ -30,7 +30,7 @@ export interface NativeSignature {
  */
 export type Bound = 'ordered' | 'sized' | 'duration'
 
-/** Names of the builtin types that a bound accepts, besides `any`. `sized` also accepts records and tuples. */
+/** Names of the builtin types that a bound accepts, in addition to `any`. `sized` also accepts records and tuples. */
 export const BOUND_TYPES: Readonly<Record<Bound, ReadonlySet<string>>> = {
   ordered: new Set(['int', 'float', 'dec', 'str', 'char', 'Id']),
   sized: new Set(['str', 'char', 'List', 'Set', 'Map', 'Json', 'JsonBody']),

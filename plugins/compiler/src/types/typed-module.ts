@@ -8,7 +8,7 @@ import type { ModuleNames } from './module-names.ts'
 import type { NativeSignature } from './natives-contract.ts'
 import type { FieldType, Type, TypeDef } from './type.ts'
 
-/** What a value becomes at the place that takes it, beyond what the program says. */
+/** Conversion of a value at the place that takes it, beyond the text of the program. */
 export type Conversion =
   /** An int becomes a float. */
   | { readonly kind: 'float' }
@@ -41,7 +41,7 @@ export interface ResolvedCall {
   readonly typeArguments: readonly Type[]
 }
 
-/** What a declaration does or calls, in the order of its text. A lambda's uses count where it is written. */
+/** A use in a declaration, in the order of its text: an effect or a call. A lambda's uses count where it is written. */
 export type Use = { readonly node: Span } & (
   | { readonly kind: 'native'; readonly native: NativeSignature; readonly path: string }
   | { readonly kind: 'declaration'; readonly declaration: Declaration; readonly isCall: boolean }

@@ -103,7 +103,7 @@ t.test('the results of aggregates and of included rows are typed', async t => {
   }
 })
 
-t.test('files are stored in columns of their own', async t => {
+t.test('files are stored in separate columns', async t => {
   const found = (source: string): [string, string][] => {
     const { module } = parse(source)
     return check(module, { suppressHookLints: false })

@@ -125,7 +125,7 @@ class OAuthRoutes {
       secret: null
     })
     if (status === 200) return /^\{"id":"(\d+)"/.exec(body)?.[1] ?? null
-    // A user with this address exists. Whoever owns it there may not be the owner here, so that they are not joined.
+    // A user with this address exists. Its owner there may not be the owner here, so the two are not joined.
     sendAnswer(exchange, status, body)
     return null
   }
@@ -178,7 +178,7 @@ function rowOf({ table, identity, signUpColumns }: ProgramUsers, claims: OpenIdC
     }
     row[name] = name === identity ? normalIdentity(String(value)) : value
   }
-  // An address that the provider has not verified may be of somebody else.
+  // An address that the provider has not verified may belong to another person.
   if (identity === 'email' && claims.email_verified !== true) {
     throw runErrors.create('RUN_FORBIDDEN', 'the OpenID provider has not verified the email address', {
       hint: 'verify it there, and sign in again'

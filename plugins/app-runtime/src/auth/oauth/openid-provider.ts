@@ -65,7 +65,7 @@ export class OpenIdProvider {
     const client: OAuth.Client = { client_id: this.#settings.client_id }
     const options = this.#options(oauth)
     try {
-      // Checks the state, and the issuer in the answer, which tells providers apart.
+      // Checks the state, and the issuer in the answer, which identifies the provider.
       const parameters = oauth.validateAuthResponse(server, client, callback, pending.state)
       const response = await oauth.authorizationCodeGrantRequest(
         server,

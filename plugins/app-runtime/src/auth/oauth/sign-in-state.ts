@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { type AuthSecrets, derivedKey } from '../secret.ts'
 
-/** What a sign-in must remember between leaving for the OpenID provider and coming back. */
+/** State of a sign-in between leaving for the OpenID provider and coming back. */
 export interface SignInState {
   readonly provider: string
   readonly state: string

@@ -56,7 +56,7 @@ function withFields(exchange: HttpExchange, take: (exchange: HttpExchange, field
   }, MAX_BODY)
 }
 
-/** A form of another site could sign its visitor in as somebody else. Browsers name the origin of a form. */
+/** A form of another site could sign its visitor in as another user. Browsers name the origin of a form. */
 function assertOwnPage({ request }: HttpExchange): void {
   const { method = 'POST', headers } = request
   if (mayUseCookies({ method, headers })) return

@@ -1,4 +1,4 @@
-/** What the first pass over a function finds out about its variables, by their declarations. */
+/** Facts about the variables of a function, by their declarations, from the first pass over it. */
 export class VariableUses {
   /** Mutable variables that a closure captures. */
   readonly cells = new Set<object>()

@@ -15,7 +15,7 @@ export interface ReadUsers {
 
 const EXAMPLE = 'write `@table @auth(provider: password, identity: email) type User { email: str }`'
 const PROVIDERS = ['password', 'oauth']
-/** Columns with the roles of a user. Nobody chooses them at sign-up. */
+/** Columns with the roles of a user. A sign-up cannot set them. */
 const ROLES = ['role', 'roles']
 
 /** Returns the users of a program, from the table with `@auth`. */

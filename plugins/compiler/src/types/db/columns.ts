@@ -11,7 +11,7 @@ export type ScalarName = 'int' | 'float' | 'dec' | 'str' | 'char' | 'bool' | 'Id
 
 const SCALARS: readonly string[] = ['int', 'float', 'dec', 'str', 'char', 'bool', 'Id']
 
-/** What queries need to know about the type of a column. */
+/** Facts about the type of a column, for queries. */
 export interface ColumnFacts {
   /** null for columns of other types, such as lists. */
   readonly scalar: ScalarName | null
