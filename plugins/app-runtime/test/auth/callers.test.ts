@@ -52,7 +52,7 @@ t.test('the identity is a value: helpers, closures and claims', t => {
   const admin = callerOf({ ...identity('eve', ['admin']), claims: { team: 'red' } })
   t.equal(outcome(admin, 'passed'), 'eve [admin]')
   t.equal(outcome(admin, 'handed'), 'eve')
-  t.equal(outcome(ANONYMOUS, 'handed'), 'nobody')
+  t.equal(outcome(ANONYMOUS, 'handed'), 'anonymous')
   t.same(outcome(admin, 'twice'), ['eve1', 'eve2'])
   t.equal(outcome(admin, 'claim'), 'red')
   t.end()

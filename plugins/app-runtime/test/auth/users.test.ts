@@ -12,7 +12,7 @@ t.test('a user signs up, is known by the cookie, and signs out', async t => {
   t.match(made.body, { user: { _id: 1, email: 'ann@example.org', name: 'Ann', role: 'member', bio: null, signups: 1 } })
   t.notOk('token' in made.body)
   const cookie = made.headers.getSetCookie()[0] ?? ''
-  t.match(cookie, /^vox=vxs_[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/)
+  t.match(cookie, /^vox=vxs_[\w-]{43}; Path=\/; Max-Age=34560000; HttpOnly; SameSite=Lax$/)
   t.equal(made.headers.get('cache-control'), 'no-store')
   t.match((await ann.get('/api/auth/me')).body, { _id: 1, name: 'Ann' })
   t.equal((await ann.get('/api/query/who')).body, '1')
@@ -100,6 +100,26 @@ t.test('roles come from the row of the user, at each request', async t => {
   t.equal((await ann.get('/api/query/all_users')).status, 403)
   t.equal((await ann.post('/api/mutation/promote')).status, 200)
   t.equal((await ann.get('/api/query/all_users')).body, 1)
+})
+
+t.test('each password that a sign-up accepts is accepted by a sign-in, too', async t => {
+  const app = await serveNotes(t)
+  const fields = { email: 'ann@example.org', name: 'ann' }
+  // Each has two UTF-16 units; the second list has more characters than the limit.
+  const [accepted, refused] = [600, 1001].map(length => '\u{1f642}'.repeat(length))
+  t.equal((await clientOf(app).post('/api/auth/sign_up', { ...fields, password: refused })).status, 400)
+  t.equal((await clientOf(app).post('/api/auth/sign_up', { ...fields, password: accepted })).status, 200)
+  t.equal((await clientOf(app).post('/api/auth/sign_in', { email: fields.email, password: accepted })).status, 200)
+})
+
+t.test('a cookie without a session counts as no proof where everyone may call', async t => {
+  const app = await serveNotes(t)
+  const ann = await signUp(app, 'ann')
+  const old = { cookie: ann.cookie ?? '' }
+  t.match(await clientOf(app).get('/api/query/greeting', old), { status: 200, body: '1' })
+  await ann.post('/api/auth/sign_out')
+  t.match(await clientOf(app).get('/api/query/greeting', old), { status: 200, body: 'anonymous' })
+  t.equal((await clientOf(app).get('/api/query/who', old)).status, 401)
 })
 
 t.test('a client without cookies signs in for a token', async t => {
