@@ -5,7 +5,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { compilerErrors } from '../errors.ts'
 import { knownTypes, lower } from '../hir/lower.ts'
 import type { Module } from '../syntax/ast.ts'
-import { checkTypes } from '../types/check-module.ts'
+import { typesOf } from '../types/check-module.ts'
 import { webIrOf } from '../web-ir/build-web-ir.ts'
 import { printJson } from './print-json.ts'
 
@@ -16,7 +16,7 @@ const check = schemaCheck(irDocumentSchema)
  * `generatedAt`. Throws `CMP_IR_INVALID` if the document does not match its schema.
  */
 export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
-  const hir = lower(module, source, knownTypes(checkTypes(module)))
+  const hir = lower(module, source, knownTypes(typesOf(module)))
   const document = {
     version: '2.0.0',
     metadata: {

@@ -29,6 +29,14 @@ export interface TypeOptions {
   readonly hostFunctions?: boolean
 }
 
+/** Types of the modules that were checked: a build needs them several times. */
+const checked = new WeakMap<Module, TypedModule>()
+
+/** Returns the types of a module, which is checked at most once. */
+export function typesOf(module: Module): TypedModule {
+  return checked.get(module) ?? checkTypes(module)
+}
+
 /** Finds the types of a module: one walk over all bodies, callees before their callers where types are inferred. */
 export function checkTypes(module: Module, { strict = false, hostFunctions = true }: TypeOptions = {}): TypedModule {
   forgetWoken()
@@ -49,7 +57,9 @@ export function checkTypes(module: Module, { strict = false, hostFunctions = tru
   const statements = module.items.filter(item => item.kind === 'ScriptStatement')
   inferScript(inference, statements)
   context.settleAll()
-  return typedModule(context)
+  const typed = typedModule(context)
+  checked.set(module, typed)
+  return typed
 }
 
 const EMPTY: Declaration = { kind: 'Import', start: 0, end: 0, items: [] }

@@ -8,7 +8,7 @@ import { knownTypes, lower } from '../hir/lower.ts'
 import { lowerType } from '../hir/lower-types.ts'
 import type { SourceFile } from '../source-file.ts'
 import type { Component, Declaration, Field, Module, Param } from '../syntax/ast.ts'
-import { checkTypes } from '../types/check-module.ts'
+import { typesOf } from '../types/check-module.ts'
 import { isComponent } from './typescript/program.ts'
 import { TypeScriptTypes } from './typescript-types.ts'
 
@@ -31,7 +31,7 @@ export interface WebModule {
 }
 
 export function webModule(module: Module, source: SourceFile): WebModule {
-  const hir = lower(module, source.text, knownTypes(checkTypes(module)))
+  const hir = lower(module, source.text, knownTypes(typesOf(module)))
   const name = basename(source.path).replace(/\.vox$/, '')
   const defaults = module.items.flatMap(defaultsOf)
   const live = new Set(liveQueriesOf(hir).keys())

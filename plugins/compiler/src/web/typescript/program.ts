@@ -2,7 +2,7 @@ import type { Declaration, FunctionDeclaration, Module } from '../../syntax/ast.
 import type { Call, Expression, ObjectLiteral } from '../../syntax/ast-expressions.ts'
 import { NO_ID, type Span } from '../../syntax/node.ts'
 import { walk } from '../../syntax/walk.ts'
-import { checkTypes } from '../../types/check-module.ts'
+import { typesOf } from '../../types/check-module.ts'
 import { type DbTables, tablesOf } from '../../types/db/db-tables.ts'
 import { type ModuleName, type ModuleNames, moduleNames } from '../../types/module-names.ts'
 import type { TypedModule } from '../../types/typed-module.ts'
@@ -58,7 +58,7 @@ export class TranslatedProgram {
 
   /** Infers the types on first use, since many modules have no views. */
   get #types(): TypedModule {
-    this.#typed ??= checkTypes(this.module)
+    this.#typed ??= typesOf(this.module)
     return this.#typed
   }
 
