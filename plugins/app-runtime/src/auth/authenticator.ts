@@ -33,15 +33,24 @@ export class Authenticator {
 
   /**
    * Searches for an identity in a request, with one provider or with all. The result is a promise only if the proof is
-   * not remembered. Rejects if the proof cannot be checked now.
+   * not remembered. Rejects if the proof cannot be checked now. `isOptional`: a cookie without a session is no proof.
    */
-  identify(request: ProofRequest, provider: AuthProvider | null, header: string | null): Outcome | Promise<Outcome> {
+  identify(
+    request: ProofRequest,
+    provider: AuthProvider | null,
+    header: string | null,
+    isOptional = false
+  ): Outcome | Promise<Outcome> {
     const verifiers = this.#of(provider)
     if (request.bearer !== null) return this.ofBearer(request.bearer, provider)
     if (provider === 'bearer') return 'none'
     for (const verifier of verifiers) {
       const proof = verifier.ofRequest(request, header)
-      if (proof !== null) return this.#outcomeOf(verifier, proof)
+      if (proof === null) continue
+      const outcome = this.#outcomeOf(verifier, proof)
+      if (!isOptional || verifier.provider !== 'session') return outcome
+      // Browsers send the cookie of an ended session, too, and their users must not lose what anyone may call.
+      return outcome instanceof Promise ? outcome.then(orNone) : orNone(outcome)
     }
     return 'none'
   }
@@ -85,4 +94,8 @@ export class Authenticator {
     }
     return proven
   }
+}
+
+function orNone(outcome: Outcome): Outcome {
+  return typeof outcome === 'string' ? 'none' : outcome
 }

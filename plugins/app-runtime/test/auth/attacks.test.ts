@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import t from 'tap'
 import { type Client, clientOf, NOTES, PASSWORD, serveNotes, signUp } from './users-app.ts'
 
@@ -156,3 +157,29 @@ t.test('attacks on sessions and users', async t => {
     abort.abort()
   })
 })
+
+await t.test('refused guesses of one address do not lock a user out at other addresses', async t => {
+  const app = await serveNotes(t)
+  await signUp(app, 'ben')
+  const fields = { email: 'ben@example.org', password: PASSWORD }
+  const statuses: number[] = []
+  for (let count = 0; count < 130; count++) {
+    // A password of another type costs no hash.
+    statuses.push((await clientOf(app).post('/api/auth/sign_in', { ...fields, password: 5 })).status)
+  }
+  t.ok(statuses.includes(429))
+  t.equal(await statusFrom('127.0.0.2', `${app.url}/api/auth/sign_in`, fields), 200)
+})
+
+/** Posts JSON from another address of this machine. Returns the status. */
+function statusFrom(localAddress: string, url: string, body: object): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', localAddress, headers: { 'content-type': 'application/json' } })
+    sent.on('response', response => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify(body))
+  })
+}

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { hostName, isLoopback } from '@svc/contracts'
 import { cookieOf } from '../../interpreter/request.ts'
 
-/** Days for which browsers keep the cookie without a visit. */
-const MAX_AGE_S = 30 * 86_400
+/** Longest time for which browsers keep a cookie. The session, which each use extends, ends before. */
+const MAX_AGE_S = 400 * 86_400
 
 type Headers = Pick<IncomingHttpHeaders, 'host' | 'cookie'>
 

@@ -143,11 +143,11 @@ function rowIn({ signUpColumns }: ProgramUsers, fields: Fields): Fields {
 /** Limits the attempts. Throws `RUN_RATE_LIMITED`. */
 function limit({ request, response }: HttpExchange, limits: RateLimits, identity: string): void {
   const address = clientKeyOf(request.socket.remoteAddress ?? '')
-  const waitMs = Math.max(
-    limits.take(`ip ${address}`, BY_ADDRESS),
-    limits.take(`ip ${address} ${identity}`, BY_ADDRESS_AND_USER),
+  // An attempt that one limit refuses does not count against the next: else one address could lock a user out at once.
+  const waitMs =
+    limits.take(`ip ${address}`, BY_ADDRESS) ||
+    limits.take(`ip ${address} ${identity}`, BY_ADDRESS_AND_USER) ||
     limits.take(`user ${identity}`, BY_USER)
-  )
   if (waitMs === 0) return
   const seconds = Math.ceil(waitMs / 1000)
   response.setHeader('retry-after', String(seconds))
@@ -170,13 +170,18 @@ function wantsToken({ request }: HttpExchange, { session = 'cookie' }: Fields): 
 
 function passwordIn(fields: Fields, name: string): string {
   const value = fields[name]
-  if (typeof value !== 'string' || value.length > MAX_PASSWORD_CHARS) throw wrongArgument(name, 'a password')
+  if (typeof value !== 'string' || isTooLong(value)) throw wrongArgument(name, 'a password')
   return value
+}
+
+/** The same for new and current passwords: a user could not sign in with one that only the sign-up accepts. */
+function isTooLong(password: string): boolean {
+  return [...password].length > MAX_PASSWORD_CHARS
 }
 
 function newPassword(value: unknown): string {
   const length = typeof value === 'string' ? [...value.normalize('NFKC')].length : 0
-  if (typeof value !== 'string' || length < MIN_PASSWORD_CHARS || length > MAX_PASSWORD_CHARS) {
+  if (typeof value !== 'string' || length < MIN_PASSWORD_CHARS || isTooLong(value)) {
     throw wrongArgument('password', `a text of ${MIN_PASSWORD_CHARS} to ${MAX_PASSWORD_CHARS} characters`)
   }
   return value
