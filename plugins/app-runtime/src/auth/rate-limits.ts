@@ -33,7 +33,8 @@ export class RateLimits {
     const now = this.#now()
     const interval = windowMs / max
     const before = this.#paidAt.get(subject)
-    const paid = before === undefined || before < now ? now : before
+    // A limit that a saved file made shorter must not refuse calls for the time of the longer one.
+    const paid = before === undefined || before < now ? now : Math.min(before, now + windowMs)
     const wait = paid + interval - now - windowMs
     if (before !== undefined) this.#paidAt.delete(subject)
     // A rounding error must not cost a call.
