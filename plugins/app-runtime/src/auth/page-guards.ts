@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import type { GuardDeclaration, HttpExchange, HttpHandlerRoute } from '@svc/contracts'
 import type { EndpointGuard } from './guard.ts'
 import { type Refusal, refuse } from './refuse.ts'
@@ -42,8 +43,19 @@ export class PageGuards {
   }
 
   #pageAt(path: string): GuardedPage | undefined {
-    const bare = path.replace(/(?<=.)\/+$/, '')
-    return this.#patterns.find(({ pattern }) => pattern.test(bare))?.page
+    const forms = [path, ...decodedForms(path)].map(each => each.replace(/(?<=.)\/+$/, ''))
+    return this.#patterns.find(({ pattern }) => forms.some(each => pattern.test(each)))?.page
+  }
+}
+
+/** Returns the paths as which static files and routers may read an encoded path such as `/%69nbox` or `//inbox`. */
+function decodedForms(path: string): string[] {
+  try {
+    const segments = path.split('/').map(each => decodeURIComponent(each).replaceAll('/', ' '))
+    return [posix.normalize(segments.join('/')), posix.normalize(`/${decodeURIComponent(path)}`)]
+  } catch {
+    // Nothing reads a path that is not encoded correctly.
+    return []
   }
 }
 
@@ -64,5 +76,5 @@ function patternOf(path: string): RegExp {
     if (part.startsWith(':')) return '[^/]+'
     return part === '*' ? '.*' : part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
   })
-  return new RegExp(`^${parts.join('/')}$`, 'i')
+  return new RegExp(`^${parts.join('/')}$`, 'is')
 }

@@ -28,6 +28,10 @@ t.test('the document of a guarded page is redirected or refused, and its guard c
   t.match(await open(app, '/inbox?a=1'), { status: 302, location: '/sign-in?next=%2Finbox%3Fa%3D1' })
   t.match(await open(app, '/inbox/7'), { status: 302 })
   t.match(await open(app, '/inbox/'), { status: 302 })
+  for (const path of ['/%69nbox', '//inbox', '/INBOX', '/inbox/a%2Fb', '/%69nbox/a%2Fb', '/sign-in%2F..%2Finbox']) {
+    t.match(await open(app, path), { status: 302 }, path)
+  }
+  t.match(await open(app, '/%ff'), { status: 400 }, 'no path')
   t.match(await open(app, '/inbox', bearer('wrong')), { status: 302 }, 'a proof that is not valid')
   t.match(await open(app, '/inbox', ann), { status: 200, text: '<p>pages</p>' })
   t.match(await open(app, '/admin'), { status: 401 })
