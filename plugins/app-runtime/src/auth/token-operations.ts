@@ -6,6 +6,8 @@ import { type ApiKey, ApiKeys } from './api-keys.ts'
 const { RUN_TOKEN_UNKNOWN } = runErrors.specs
 
 const MAX_TEXTS = 100
+/** A hundred years. */
+const MAX_DAYS = 36_500
 const DAY_MS = 86_400_000
 const texts = (description: string) =>
   t.array(t.string({ minLength: 1, maxLength: 200 }), { default: [], maxItems: MAX_TEXTS, description })
@@ -26,7 +28,9 @@ export const tokenCreate = defineOperation({
     subject: t.string({ minLength: 1, maxLength: 200, description: 'Id of the callers who use the key.' }),
     roles: texts('Roles of the key, as in @role("admin").'),
     scopes: texts('Scopes of the key, as in @auth("users.read").'),
-    days: t.optional(t.number({ minimum: 0, description: 'Days until the key expires; default: it does not.' }))
+    days: t.optional(
+      t.number({ minimum: 0, maximum: MAX_DAYS, description: 'Days until the key expires; default: it does not.' })
+    )
   }),
   output: t.object({
     ...key,
