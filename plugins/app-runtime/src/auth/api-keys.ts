@@ -66,6 +66,7 @@ export class ApiKeys {
   async list(): Promise<ApiKey[]> {
     await this.#prepare()
     const { rows } = await this.#store.query(
+      // toestub-ignore(scaling/sql-without-limit) - an operator lists the keys that operators created
       `SELECT ${COLUMNS} FROM program_tokens ORDER BY created_at_ms DESC, token_id`
     )
     return rows.map(keyOf)

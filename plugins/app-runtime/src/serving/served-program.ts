@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - one class: the life of a served program, whose steps share its state
 import { availableParallelism } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
 import {

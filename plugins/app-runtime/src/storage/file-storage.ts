@@ -100,6 +100,7 @@ export class FileStorage {
     let removed = 0
     for (let isMore = true; isMore; ) {
       const chosen = `SELECT id FROM ${FILES_TABLE} WHERE program = ? AND created_at_ms < ?${this.unused} LIMIT ${REMOVED_AT_ONCE}`
+      // toestub-ignore(scaling/query-in-loop) - each turn reads the next page of files
       const { rows } = await store.query(chosen, [program, now - UNUSED_MS])
       const ids = rows.map(([id]) => String(id))
       // Checked again by the statement: a row may refer to the file by now.
@@ -110,6 +111,7 @@ export class FileStorage {
     const prefix = await this.#storePrefix()
     for await (const { key, storedAt } of blobs.list(prefix)) {
       if (now - storedAt < UNUSED_MS) continue
+      // toestub-ignore(scaling/query-in-loop) - only content older than a day without a known file is looked up, once a day
       const { rows } = await store.query(`SELECT 1 FROM ${FILES_TABLE} WHERE id = ?`, [key.split('/').at(-1) ?? ''])
       if (rows.length === 0) await blobs.remove(key)
     }

@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - expressions, statements and views are parsed by mutually recursive functions
 import type { Param } from '../ast.ts'
 import type {
   Argument,

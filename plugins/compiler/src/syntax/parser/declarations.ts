@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - one function for each form of declaration; they share only the parser
 import type {
   Activity,
   Actor,

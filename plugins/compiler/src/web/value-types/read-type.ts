@@ -30,6 +30,7 @@ export class TypeReader {
 
   constructor({ items }: Module) {
     for (const item of items) {
+      // toestub-ignore(stringly-typed-enum) - the kind is a union of these texts
       if (item.kind === 'Table') this.#declare(item.name.text, { kind: 'row', table: item })
       else if (item.kind === 'Actor' || item.kind === 'Agent') {
         this.#declare(item.name.text, { kind: 'actor', declaration: item })
