@@ -85,13 +85,19 @@ export function runTestFiles(
       return reportFailure({ code, message, hint, calls: [] }, io)
     }
     const failed = results.filter(({ ok }) => !ok).length
-    summarise(results, failed, seed, io)
+    summarise(results, failed, seed, hasErrors, io)
     ended?.({ passed: results.length - failed, failed, hasErrors, isFiltered: filter !== undefined })
     return hasErrors || failed > 0 || results.length === 0 ? 1 : 0
   }
 }
 
-function summarise(results: readonly FileResult[], failed: number, seed: number, io: CommandIo): void {
+function summarise(
+  results: readonly FileResult[],
+  failed: number,
+  seed: number,
+  hasErrors: boolean,
+  io: CommandIo
+): void {
   const passed = results.length - failed
   if (io.json) {
     io.stdout.write(`${JSON.stringify({ passed, failed, seed, tests: results }, null, 2)}\n`)
@@ -99,6 +105,8 @@ function summarise(results: readonly FileResult[], failed: number, seed: number,
   }
   const hasFailedForall = results.some(({ kind, ok }) => kind === 'forall' && !ok)
   const repeat = hasFailedForall ? `; repeat with --seed ${seed}` : ''
+  // The errors of the program are the whole answer.
+  if (results.length === 0 && hasErrors) return
   io.stdout.write(results.length === 0 ? 'no tests\n' : `${passed} passed, ${failed} failed${repeat}\n`)
 }
 

@@ -80,7 +80,7 @@ export function fileUse({ types }: Pick<HirModule, 'types'>, type: HirType | nul
 export function inputType(web: WebModule, { type_ann }: HirParam, imports: TypeImports): string {
   const type = web.types.print(type_ann, imports)
   const file = fileUse(web.hir, type_ann)
-  if (file !== null) return file === 'many' ? 'readonly Blob[]' : `Blob | ${type}`
+  if (file !== null) return `${file === 'many' ? 'readonly Blob[]' : 'Blob'} | ${type}`
   return isInt(type_ann) ? type.replace('number', 'number | bigint') : type
 }
 

@@ -107,10 +107,9 @@ function $upload<T>(to: Partial<Connection>, method: string, path: string, value
   const form = new globalThis.FormData()
   for (const [name, value] of globalThis.Object.entries(values)) {
     if (value === undefined || value === null) continue
-    for (const each of globalThis.Array.isArray(value) ? value : [value]) {
-      if (each instanceof globalThis.Blob) form.append(name, each, 'name' in each ? globalThis.String(each.name) : 'file')
-      else form.append(name, typeof each === 'string' ? each : $print(each))
-    }
+    const files = (globalThis.Array.isArray(value) ? value : [value]).filter(each => each instanceof globalThis.Blob)
+    for (const file of files) form.append(name, file, 'name' in file ? globalThis.String(file.name) : 'file')
+    if (files.length === 0) form.append(name, typeof value === 'string' ? value : $print(value))
   }
   const send = to.fetch ?? globalThis.fetch
   return $call<T>({ ...to, fetch: (url, init) => send(url, { ...init, body: form }) }, method, path)

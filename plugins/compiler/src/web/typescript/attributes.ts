@@ -7,7 +7,7 @@ import type { ValueType } from '../value-types/type.ts'
 import { attributeName, camelCase, componentAttributeName, eventName, kebabCase } from './attribute-names.ts'
 import { call, code } from './code.ts'
 import type { Primitive } from './primitives.ts'
-import { isPlain } from './value-types.ts'
+import { isGeneric, isPlain } from './value-types.ts'
 import type { ViewAttribute } from './view-node.ts'
 import { textParts, textValue } from './view-text.ts'
 import type { ViewTranslator } from './view-translator.ts'
@@ -164,6 +164,8 @@ function declarations(text: string): [string, Doc][] {
 /** Translates `bind={x}` to a value and its change handler. */
 function boundTo(element: Element, target: Expression, view: ViewTranslator): ViewAttribute[] {
   const kind = element.attributes.find(each => each.name.text === 'type')?.value
+  if (element.tag.text === 'input' && kind?.kind === 'String' && kind.value === 'file')
+    return boundToFiles(target, view)
   const isCheckbox = kind?.kind === 'String' && (kind.value === 'checkbox' || kind.value === 'switch')
   const type: ValueType = view.typeOf(target)
   const value = view.closed(target)
@@ -175,6 +177,18 @@ function boundTo(element: Element, target: Expression, view: ViewTranslator): Vi
   })
   return [
     { name, code: value.doc },
+    { name: 'onChange', code: changed.doc }
+  ]
+}
+
+/** Browsers set the value of an input for files. A program can only empty it. */
+function boundToFiles(target: Expression, view: ViewTranslator): ViewAttribute[] {
+  const isMany = isGeneric(view.typeOf(target), 'List')
+  const picked = view.helper(isMany ? 'picked_files' : 'picked_file')
+  const emptied = call(view.helper('empty_input'), 'input', view.closed(target).doc)
+  const changed = view.stored(target, event => call(picked, `${event}.target`))
+  return [
+    { name: 'ref', code: ['input => ', emptied.doc] },
     { name: 'onChange', code: changed.doc }
   ]
 }

@@ -220,6 +220,28 @@ export function to_bool(value: unknown): boolean {
 }
 `
   },
+  picked_files: {
+    source: `/** Returns the files that a person has chosen, with the members of stored files. */
+export function picked_files({ files }: HTMLInputElement) {
+  return Array.from(files ?? []).map(file => Object.assign(file, { id: '', content_type: file.type }))
+}
+`
+  },
+  picked_file: {
+    source: `/** Returns the file that a person has chosen. */
+export function picked_file(input: HTMLInputElement) {
+  return picked_files(input)[0] ?? null
+}
+`,
+    needs: ['picked_files']
+  },
+  empty_input: {
+    source: `/** Empties an input for files whose state is empty. */
+export function empty_input(input: HTMLInputElement | null, files: unknown): void {
+  if (input !== null && (files === null || (Array.isArray(files) && files.length === 0))) input.value = ''
+}
+`
+  },
   type_of: {
     source: `/** Returns the name of the type of a value, as far as a browser knows it. */
 export function type_of(value: unknown): string {
