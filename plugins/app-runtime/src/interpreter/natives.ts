@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { basename, dirname, extname, join } from 'node:path'
+import { escapeHtml } from '../pages/html.ts'
 import { Decimal } from './decimal.ts'
 import { display } from './display.ts'
 import { durationOf } from './duration.ts'
@@ -125,6 +126,7 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
     const list = listArg(args, 0)
     return list.length === 0 ? NONE : some(list[Math.floor(host.random() * list.length)] as Value)
   }),
+  'std.html.escape': native(1, 1, args => escapeHtml(textArg(args, 0))),
   'std.crypto.uuid': unrepeatable(0, 0, () => randomUUID()),
   'std.crypto.hash_fast': native(1, 1, args => digest('sha1', textArg(args, 0)).slice(0, 16)),
   'std.crypto.hash_secure': native(1, 1, args => digest('sha256', textArg(args, 0))),

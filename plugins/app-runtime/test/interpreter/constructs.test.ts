@@ -58,6 +58,7 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
   'dec(3) * 2.50dec + dec(" -0.5 ") + dec("x") + dec(true)': '8.00',
   '(dec(0.1) + dec(0.2), dec(1.5 * 1000000000000000000000000.0), dec(0.00000000001))':
     '(0.3, 1500000000000000000000000, 0.00000000001)',
+  'std.html.escape("<a b=\'c\'> & \\"")': '&lt;a b=&#39;c&#39;&gt; &amp; &quot;',
   'bool("") or bool(0) or bool([])': 'false',
   'range(2, 5)': '[2, 3, 4]',
   '"no {hole}"': 'no {hole}'
