@@ -6,8 +6,8 @@ import { type CompileRequest, resultOf } from './operations.ts'
 import { readSource, sourcesIn } from './source-files.ts'
 import { DECORATORS } from './syntax/decorators.ts'
 import { KEYWORDS } from './syntax/token.ts'
-import { NATIVES } from './types/natives.ts'
-import { isNativeFunction } from './types/natives-contract.ts'
+import { NATIVES } from './types/natives/natives.ts'
+import { isNativeFunction } from './types/natives/natives-contract.ts'
 
 const { CMP_FILE_UNREADABLE } = compilerErrors.specs
 

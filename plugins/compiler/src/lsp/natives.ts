@@ -1,5 +1,5 @@
-import { NATIVES } from '../types/natives.ts'
-import { isNativeFunction, type NativeMember, type NativeSignature } from '../types/natives-contract.ts'
+import { NATIVES } from '../types/natives/natives.ts'
+import { isNativeFunction, type NativeMember, type NativeSignature } from '../types/natives/natives-contract.ts'
 
 /** A member of the standard library or another namespace, with its name in the namespace. */
 export interface NamespaceMember {

@@ -2,7 +2,7 @@ import { MarkupKind, type ParameterInformation, type Position, type SignatureHel
 import type { LanguageSymbol } from '../symbols/symbol.ts'
 import type { Field, Handler, Param, Type } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
-import { isNativeFunction } from '../types/natives-contract.ts'
+import { isNativeFunction } from '../types/natives/natives-contract.ts'
 import type { Analysis } from './analysis.ts'
 import { callAt } from './call-at.ts'
 import { docComment } from './doc-comment.ts'

@@ -5,7 +5,7 @@ import { entryValue } from '../syntax/entries.ts'
 import { isStatement } from '../syntax/is-statement.ts'
 import type { Name } from '../syntax/node.ts'
 import { boundNames, type ModuleNames } from '../types/module-names.ts'
-import { NATIVES } from '../types/natives.ts'
+import { NATIVES } from '../types/natives/natives.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 import { type LocalName, Scopes } from './scopes.ts'
 

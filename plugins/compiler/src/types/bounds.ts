@@ -1,7 +1,7 @@
 import type { Span } from '../syntax/node.ts'
 import type { Context } from './context.ts'
 import { unwrapped } from './conversions.ts'
-import { BOUND_TYPES, type Bound } from './natives-contract.ts'
+import { BOUND_TYPES, type Bound } from './natives/natives-contract.ts'
 import { show } from './show.ts'
 import type { Type } from './type.ts'
 

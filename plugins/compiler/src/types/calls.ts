@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - the forms of calls share the comparison of arguments with parameters
 import { spellingFix } from '../diagnostics/diagnostic.ts'
 import type { Handler } from '../syntax/ast.ts'
 import type { Argument, Call, Expression, Identifier, Member, Spawn } from '../syntax/ast-expressions.ts'
@@ -12,7 +13,7 @@ import { inferDatabase } from './database.ts'
 import type { Signature } from './declare.ts'
 import { durationProblems } from './durations.ts'
 import { checkCrate, namespacePath, reportMissingMember } from './members.ts'
-import { isNativeFunction, type NativeSignature } from './natives-contract.ts'
+import { isNativeFunction, type NativeSignature } from './natives/natives-contract.ts'
 import { expectArguments } from './records.ts'
 import { freshVars, isCallable, isTag, meaningOf, nearest, reportDeprecated, reportUndefined } from './resolve.ts'
 import { show } from './show.ts'

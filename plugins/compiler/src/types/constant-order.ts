@@ -68,6 +68,7 @@ function latestConstants(
   for (const constant of constants.toReversed()) {
     const open: Declaration[] = [constant]
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      // toestub-ignore(scaling/nested-loops) - the loops visit each use of each constant once
       for (const caller of callers.get(next) ?? []) {
         if (latest.has(caller)) continue
         latest.set(caller, constant)

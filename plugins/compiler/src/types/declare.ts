@@ -16,7 +16,7 @@ import type {
 import type { Name, Span } from '../syntax/node.ts'
 import { BUILTIN_DEFS, ELEMENT, id, option, STR, TENSOR, UNIT } from './builtin-types.ts'
 import { importedNames, type ModuleName, type ModuleNames } from './module-names.ts'
-import type { Natives } from './natives-contract.ts'
+import type { Natives } from './natives/natives-contract.ts'
 import { withArguments } from './substitute.ts'
 import {
   ANY,
@@ -141,6 +141,7 @@ export class Declarations {
     const { declaration } = def
     if (declaration === null) return
     const scope = this.#scopes.get(declaration) ?? NO_GENERICS
+    // toestub-ignore(stringly-typed-enum) - the kind is a union of these texts
     if (declaration.kind === 'Table') {
       const key: FieldType = { name: '_id', type: id(named(def)), isOptional: true, field: null }
       def.fields = new Map([['_id', key], ...this.#fields(declaration.fields, scope)])

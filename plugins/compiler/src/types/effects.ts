@@ -6,8 +6,8 @@ import type { Span } from '../syntax/node.ts'
 import { walk } from '../syntax/walk.ts'
 import { declaredEffects } from './declared-effects.ts'
 import { EFFECTS, type Effect } from './effect.ts'
-import { NATIVES } from './natives.ts'
-import { isNativeFunction } from './natives-contract.ts'
+import { NATIVES } from './natives/natives.ts'
+import { isNativeFunction } from './natives/natives-contract.ts'
 import type { Use } from './typed-module.ts'
 
 /** A declaration with a body, or one handler of an actor. */

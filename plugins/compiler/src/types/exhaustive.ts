@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - one algorithm, with the columns that it divides
 import type { MatchArm } from '../syntax/ast-expressions.ts'
 import type { Pattern } from '../syntax/ast-statements.ts'
 import { BOOL, OPTION, RESULT, result, UNIT } from './builtin-types.ts'

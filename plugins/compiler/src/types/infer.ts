@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - inference and checking are mutually recursive over all expressions and statements
 import type { Param } from '../syntax/ast.ts'
 import type { Expression, For, If, Lambda, List, Match, MatchArm, Tuple, With } from '../syntax/ast-expressions.ts'
 import type { Assign, Block, Break, Continue, Let, Return, Statement } from '../syntax/ast-statements.ts'

@@ -5,7 +5,7 @@ import type { Pattern } from '../syntax/ast-statements.ts'
 import type { Span } from '../syntax/node.ts'
 import type { Effect } from './effect.ts'
 import type { ModuleNames } from './module-names.ts'
-import type { NativeSignature } from './natives-contract.ts'
+import type { NativeSignature } from './natives/natives-contract.ts'
 import type { FieldType, Type, TypeDef } from './type.ts'
 
 /** Conversion of a value at the place that takes it, beyond the text of the program. */

@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - one reader for the methods of a chain, which depend on each other
 import type {
   HirAggregate,
   HirAggregation,

@@ -1,5 +1,5 @@
-import type { Effect } from './effect.ts'
-import type { ParamType, RigidType, Type, TypeDef } from './type.ts'
+import type { Effect } from '../effect.ts'
+import type { ParamType, RigidType, Type, TypeDef } from '../type.ts'
 
 /** A function, a constructor or a method that every program has, as read from the table of natives. */
 export interface NativeSignature {

@@ -1,17 +1,7 @@
-import type { FunctionDeclaration, Type as TypeSyntax } from '../syntax/ast.ts'
-import { parse } from '../syntax/parse.ts'
-import { BUILTIN_DEFS, DEC, RESULT, result, UNIT } from './builtin-types.ts'
-import { EFFECTS, type Effect } from './effect.ts'
-import { type Bound, isNativeFunction, type NativeMember, type Natives } from './natives-contract.ts'
-import {
-  EVERY_VALUE,
-  NATIVE_GLOBALS,
-  NATIVE_MEMBERS,
-  NATIVE_NAMESPACES,
-  NATIVE_RECORDS,
-  SAME_METHODS,
-  SHORT_NAMESPACES
-} from './natives-table.ts'
+import type { FunctionDeclaration, Type as TypeSyntax } from '../../syntax/ast.ts'
+import { parse } from '../../syntax/parse.ts'
+import { BUILTIN_DEFS, DEC, RESULT, result, UNIT } from '../builtin-types.ts'
+import { EFFECTS, type Effect } from '../effect.ts'
 import {
   ANY,
   type FieldType,
@@ -25,7 +15,17 @@ import {
   type Type,
   type TypeDef,
   tuple
-} from './type.ts'
+} from '../type.ts'
+import { type Bound, isNativeFunction, type NativeMember, type Natives } from './natives-contract.ts'
+import {
+  EVERY_VALUE,
+  NATIVE_GLOBALS,
+  NATIVE_MEMBERS,
+  NATIVE_NAMESPACES,
+  NATIVE_RECORDS,
+  SAME_METHODS,
+  SHORT_NAMESPACES
+} from './natives-table.ts'
 
 type Members = ReadonlyMap<string, NativeMember>
 
