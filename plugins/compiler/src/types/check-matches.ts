@@ -49,7 +49,7 @@ function checkAlternatives(
   const all = patterns.map(pattern => new Map(bindings(pattern).map(binding => [binding.name.text, binding])))
   for (const names of all) {
     for (const [name, binding] of names) {
-      // toestub-ignore(scaling/nested-loops) - the loops visit each witness of each finding once
+      // toestub-ignore(scaling/nested-loops) - the loops compare the alternatives of one arm with each other
       for (const others of all) {
         const other = others.get(name)
         if (other === binding) continue
