@@ -80,6 +80,9 @@ export function programRoutes({
   })
 }
 
+/** The first status that refuses a request. */
+const FIRST_FAILURE = 400
+
 /** Receives the times and statements of a failed or recorded lookup. `since`: when the call was made. */
 export type OnEnd = (end: EndedCall, origin: CallOrigin, since: number) => void
 
@@ -126,7 +129,8 @@ function handlerOf(endpoint: HttpEndpoint, call: Call, uploads: RouteParts['uplo
       .then(({ values, discard }) => {
         const json = body.kind === 'whole' ? (values[body.param.name] ?? null) : values
         call(exchange, input(exchange, JSON.stringify(json)), caller, status => {
-          if (status !== OK) void discard().catch(() => undefined)
+          // A redirect or 201 is a success, whose files may be used later.
+          if (status >= FIRST_FAILURE) void discard().catch(() => undefined)
         })
       })
       .catch((error: unknown) => exchange.fail(error))

@@ -56,7 +56,7 @@ export async function sendFile(
     'x-content-type-options': 'nosniff',
     etag
   }
-  if (request.headers['if-none-match']?.split(/\s*,\s*/).includes(etag) === true) {
+  if (isCached(request.headers['if-none-match'], etag)) {
     exchange.send(304, file.contentType, '', headers)
     return
   }
@@ -84,6 +84,12 @@ export async function sendFile(
   }
   // The client notices an error by the missing rest: the head is sent.
   pipeline(content, response, () => undefined)
+}
+
+/** Reads the header `If-None-Match` (RFC 9110, 13.1.2): proxies that compress make entity tags weak. */
+function isCached(header: string | undefined, etag: string): boolean {
+  const tags = header?.split(',').map(each => each.trim().replace(/^W\//, '')) ?? []
+  return tags.includes(etag) || tags.includes('*')
 }
 
 /** Reads the header `Range` (RFC 9110, section 14). Returns null if the whole file is sent: for several ranges, too. */

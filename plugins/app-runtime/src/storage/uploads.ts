@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -174,10 +175,13 @@ class FormParts {
     this.#storage = storage
     this.#types = types
     this.#files = files
+    // Each file listens, and the form itself.
+    setMaxListeners(MAX_FILES + 1, this.failure.signal)
   }
 
-  field(name: string, value: string, isTruncated: boolean): void {
+  field(name: string | undefined, value: string, isTruncated: boolean): void {
     if (isTruncated) this.fail(badForm(`the part ${JSON.stringify(name)} is larger than ${MAX_FIELD_BYTES} bytes`))
+    else if (name === undefined) this.fail(badForm('a part has no name'))
     else if (this.fields.has(name)) this.fail(badForm(`the form has two parts ${JSON.stringify(name)}`))
     else this.fields.set(name, value)
   }

@@ -7,6 +7,8 @@ import t, { type Test } from 'tap'
 import { makeProject } from '../../../../test/e2e/served-project.ts'
 import { type App, args, ask, serveApp } from './served-app.ts'
 
+t.setTimeout(120_000)
+
 const SOURCE = `
 @table
 type Photo {
@@ -30,6 +32,8 @@ fn sizes(files: List[File], factor: int, label: Option[str]) to List[int] {
 
 http post "/raw"(file: File) to str { file.name + " " + file.content_type }
 
+http post "/made"(file: File) to Response { Response.text(file.id).with_status(201) }
+
 @query
 fn photos() to List[Photo] { db.Photo.all() }
 
@@ -42,6 +46,14 @@ fn shown() to List[Shown] {
 fn short_lived(id: int) to str {
     match db.Photo.get(id) {
         Some(photo) => std.files.url(photo.image, "50ms")
+        None => ""
+    }
+}
+
+@query
+fn distant(id: int) to str {
+    match db.Photo.get(id) {
+        Some(photo) => std.files.url(photo.image, "99999999d")
         None => ""
     }
 }
@@ -143,7 +155,10 @@ t.test('files are uploaded with a form, stored with their row, and loaded under 
     if (expected !== null) t.equal(hash(bytes), hash(expected), range)
   }
   const etag = whole.headers.get('etag') ?? ''
-  t.equal((await fetch(app.app + url, { headers: { 'if-none-match': etag } })).status, 304)
+  for (const tags of [etag, `"x", W/${etag}`, '*']) {
+    t.equal((await fetch(app.app + url, { headers: { 'if-none-match': tags } })).status, 304, tags)
+  }
+  t.equal((await fetch(app.app + url, { headers: { 'if-none-match': '"x"' } })).status, 200)
 
   const signed = new URL(url, app.app)
   for (const [name, value] of [
@@ -163,6 +178,7 @@ t.test('files are uploaded with a form, stored with their row, and loaded under 
   const short = String((await app.get(`/api/query/short_lived${args({ id: 1 })}`)).body)
   await sleep(1100)
   t.match(await ask(app.app + short), { status: 403 })
+  t.match(await app.get(`/api/query/distant${args({ id: 1 })}`), { body: { error: /must expire within 100 years/ } })
 })
 
 t.test('an uploaded page cannot run as a part of the application', async t => {
@@ -208,6 +224,14 @@ t.test('refused uploads leave no file', async t => {
     }),
     { status: 400, body: { code: 'RUN_BODY' } }
   )
+  t.match(
+    await ask(`${app.app}/api/mutation/add`, {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+      body: '--b\r\ncontent-disposition: form-data\r\n\r\nabc\r\n--b--\r\n'
+    }),
+    { status: 400, body: { code: 'RUN_BODY', error: /a part has no name/ } }
+  )
   t.same((await app.get('/api/query/photos')).body, [])
   t.same((await app.get('/api/query/files')).body, [])
   t.same(onDisk(app), [])
@@ -221,6 +245,9 @@ t.test('lists of files, other arguments and routes are supported', async t => {
   })
   t.match(await send(app, '/api/sizes', form({ factor: '10' })), { status: 200, body: [] })
   t.match(await send(app, '/raw', form({ file: png('abc') })), { status: 200, body: 'file.png image/png' })
+  const made = await send(app, '/made', form({ file: png('abc') }))
+  t.equal(made.status, 201)
+  t.ok(onDisk(app).includes(String(made.body)), 'a status such as 201 refuses nothing')
   const [{ image }] = await (async () => {
     await send(app, '/api/mutation/add', form({ title: 'a', image: png('abc'), thumbnail: png('d') }))
     return (await app.get('/api/query/photos')).body as [{ image: unknown }]

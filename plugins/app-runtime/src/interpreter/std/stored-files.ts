@@ -20,6 +20,9 @@ import { listArg, type Native, textArg, unrepeatable } from '../native.ts'
 import { typeName } from '../type-name.ts'
 import { error, isInt, NONE, ok, some, type Value } from '../value.ts'
 
+/** Longest time until the path of a file expires, in milliseconds. */
+const MAX_URL_MS = 100 * 365 * 86_400_000
+
 /** Name of the files in error messages. */
 const FILES = 'std.files'
 
@@ -144,6 +147,7 @@ export const STORED_FILES: Readonly<Record<string, Native>> = {
     const name = file instanceof Map ? file.get('name') : undefined
     const duration = args[1] === undefined ? durationOf('1h') : durationOf(args[1])
     if (duration <= 0) fail('RUN_ARGUMENTS', 'the path of a file must expire in the future')
+    if (duration > MAX_URL_MS) fail('RUN_ARGUMENTS', 'the path of a file must expire within 100 years')
     return urls.sign(id, typeof name === 'string' ? name : 'file', machine.host.now() + duration)
   }),
   'std.files.delete': files(1, 1, ({ database, setup }, args, machine) =>
