@@ -133,6 +133,15 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade'
 ])
 
+/** Returns the address of a page at another server. A path such as `//host` must not name a server. */
+function addressAt(origin: string, url: string): URL {
+  const address = new URL(origin)
+  const [path = '/'] = url.split('?', 1)
+  address.pathname = path
+  address.search = url.slice(path.length)
+  return address
+}
+
 /** Sends the response of the SSR dev server. Returns false if the server cannot be reached. */
 async function passedOn(
   exchange: HttpExchange,
@@ -148,7 +157,7 @@ async function passedOn(
   })
   let page: Response
   try {
-    page = await fetch(new URL(request.url ?? '/', origin), { headers, redirect: 'manual', signal: caller.signal })
+    page = await fetch(addressAt(origin, request.url ?? '/'), { headers, redirect: 'manual', signal: caller.signal })
   } catch (error) {
     if (caller.signal.aborted) return true
     log.warn(`${origin} cannot be reached; static files are sent instead of its pages`, {

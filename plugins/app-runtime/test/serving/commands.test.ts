@@ -144,6 +144,8 @@ t.test(
     const page = await fetch(`${app.app}/some/page?a=1`)
     t.equal(page.headers.get('x-page'), 'yes')
     t.equal(await page.text(), 'page of /some/page?a=1')
+    const named = await fetch(`${app.app}//127.0.0.1:1/x?a=//b`)
+    t.equal(await named.text(), 'page of //127.0.0.1:1/x?a=//b', 'a path cannot name another server')
     t.same(await app.get('/a.css'), { status: 200, body: 'a{}' })
     t.match(await app.get('/api/query/notes'), { status: 200 })
     await new Promise(resolve => {
