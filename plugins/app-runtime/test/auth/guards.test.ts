@@ -5,6 +5,8 @@ import { type ServedApp, serveInProcess } from '../../../../test/e2e/served-in-p
 import { bearer, call, SET } from './guarded-app.ts'
 import { ownToken } from './tokens.ts'
 
+t.setTimeout(120_000)
+
 const KINDS = ['query', 'mutation', 'server', 'route'] as const
 const PROVIDERS = ['any', 'jwt', 'bearer', 'api_key'] as const
 
