@@ -111,6 +111,11 @@ t.test('an invalid table of users is an error at its cause', async t => {
   t.strictSame(users('(identity: email, scheme: bearer)'), ['auth.users scheme'])
   t.strictSame(users('(identity: email)', 'email: str role: str'), ['auth.users role'], 'users would choose their role')
   t.strictSame(users('(identity: email)', 'email: str roles: str = "a"'), ['auth.users roles'])
+  for (const name of ['password', 'session', 'next']) {
+    t.strictSame(users('(identity: email)', `email: str ${name}: str`), [`auth.users ${name}`], 'a field of sign-ups')
+    t.strictSame(users('(identity: email)', `email: str ${name}: str = ""`), [])
+    t.strictSame(users('(provider: oauth, identity: email)', `email: str ${name}: str`), [])
+  }
   t.strictSame(errors('@table @auth(identity: a) type A { a: str }\n@table @auth(identity: b) type B { b: str }'), [
     'auth.users @auth(identity: b)'
   ])

@@ -15,6 +15,8 @@ export interface ReadUsers {
 
 const EXAMPLE = 'write `@table @auth(provider: password, identity: email) type User { email: str }`'
 const PROVIDERS = ['password', 'oauth']
+/** Fields of a sign-up besides the columns. */
+const SIGN_UP_FIELDS = ['password', 'session', 'next']
 /** Columns with the roles of a user. A sign-up cannot set them. */
 const ROLES = ['role', 'roles']
 
@@ -75,6 +77,15 @@ export function readUsers(module: Module): ReadUsers {
       )
     }
   }
+  const signUpFields = table.fields.filter(({ name, value }) => {
+    return value === null && columns.get(name.text)?.isOptional === false
+  })
+  for (const { name } of hasPassword ? signUpFields : []) {
+    if (!SIGN_UP_FIELDS.includes(name.text)) continue
+    const problem = name.text === 'password' ? 'would store passwords as they are' : 'is a field of the sign-up itself'
+    const advice = name.text === 'password' ? 'remove it: a hash is stored apart' : 'rename it, or give it a default'
+    report(name, `the column \`${name.text}\` ${problem}`, advice)
+  }
   const onSignUp = onSignUpOf(module)
   if (onSignUp !== undefined && (onSignUp.role !== 'mutation' || onSignUp.params.length !== 1)) {
     report(
@@ -84,9 +95,7 @@ export function readUsers(module: Module): ReadUsers {
     )
   }
   if (problems.length > 0 || identity === null) return { users: null, problems }
-  const signUpColumns = table.fields
-    .filter(({ name, value }) => value === null && columns.get(name.text)?.isOptional === false)
-    .map(({ name }) => name.text)
+  const signUpColumns = signUpFields.map(({ name }) => name.text)
   return {
     users: {
       table: table.name.text,
