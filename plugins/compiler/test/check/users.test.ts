@@ -120,6 +120,10 @@ t.test('an invalid table of users is an error at its cause', async t => {
     'auth.users @auth(identity: b)'
   ])
   t.strictSame(errors('@table @auth(identity: a) type A { a: str }\nfn on_sign_up() { }'), ['auth.users on_sign_up'])
+  const signUp = (type: string): string[] =>
+    errors(`@table @auth(identity: a) type A { a: str }\ntype Row = A\n@mutation fn on_sign_up(user: ${type}) { }`)
+  t.strictSame(signUp('str'), ['auth.users on_sign_up'])
+  t.strictSame([signUp('A'), signUp('Row')], [[], []])
 })
 
 t.test('a function depends on its caller if it reaches a table with row rules, also through calls', async t => {

@@ -26,6 +26,12 @@ export function columnKinds({ fields }: Table, module: Module): ReadonlyMap<stri
   return new Map([['_id', id], ...fields.map(({ name, type }) => [name.text, kindOf(type, module)] as const)])
 }
 
+/** True if a type is the row of a table. Aliases are resolved. */
+export function isRowOf(type: Type, { name }: Table, module: Module): boolean {
+  const found = resolved(type, module)
+  return found.kind === 'NamedType' && nameOf(found) === name.text
+}
+
 function kindOf(declared: Type, module: Module): ColumnKind {
   const type = resolved(declared, module)
   const inner = optionalOf(type)

@@ -5,7 +5,7 @@ import { bare } from '../../syntax/entries.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Span } from '../../syntax/node.ts'
 import { onSignUpOf, usersDecorator } from '../../syntax/on-sign-up.ts'
-import { columnKinds } from './column-kinds.ts'
+import { columnKinds, isRowOf } from './column-kinds.ts'
 
 export interface ReadUsers {
   /** null if the program declares no users, or their declaration has errors. */
@@ -87,7 +87,9 @@ export function readUsers(module: Module): ReadUsers {
     report(name, `the column \`${name.text}\` ${problem}`, advice)
   }
   const onSignUp = onSignUpOf(module)
-  if (onSignUp !== undefined && (onSignUp.role !== 'mutation' || onSignUp.params.length !== 1)) {
+  const [user, ...others] = onSignUp?.params ?? []
+  const takesUser = user !== undefined && (user.type === null || isRowOf(user.type, table, module))
+  if (onSignUp !== undefined && (onSignUp.role !== 'mutation' || !takesUser || others.length > 0)) {
     report(
       onSignUp.name,
       `\`${ON_SIGN_UP}\` is a mutation with the new user as its only parameter`,
