@@ -70,7 +70,7 @@ export class Uploads {
    * and the errors of the storage, and then leaves no file.
    */
   async receive(
-    { request }: Pick<HttpExchange, 'request'>,
+    exchange: Pick<HttpExchange, 'request' | 'body'>,
     params: readonly HirParam[],
     files: ReadonlyMap<string, FileParam>
   ): Promise<Upload> {
@@ -80,7 +80,7 @@ export class Uploads {
       for (const { id } of stored.splice(0)) await this.#storage.discard(id)
     }
     try {
-      await readForm(request, form)
+      await readForm(exchange, form)
       const byName = new Map<string, unknown[]>()
       for (const { name, file, filename, type } of await form.staged()) {
         const info = await this.#storage.add(file, filename, type)
@@ -256,7 +256,8 @@ async function* untilFailure(stream: Readable, signal: AbortSignal): AsyncGenera
 }
 
 /** Feeds a request to the parser of forms until it ends, stalls, or a part fails. */
-async function readForm(request: IncomingMessage, form: FormParts): Promise<void> {
+async function readForm(exchange: Pick<HttpExchange, 'request' | 'body'>, form: FormParts): Promise<void> {
+  const { request } = exchange
   const parser = await parserOf(request, form)
   const { signal } = form.failure
   const idle = setTimeout(() => form.fail(badForm(`nothing arrived for ${IDLE_MS} ms`)), IDLE_MS)
@@ -271,7 +272,9 @@ async function readForm(request: IncomingMessage, form: FormParts): Promise<void
       parser.once('error', (error: Error) => form.fail(badForm(error.message)))
       request.once('error', lost)
       request.once('aborted', lost)
-      request.pipe(parser)
+      // The signature of a webhook was checked over the body, which is read then.
+      if (request.readableEnded) exchange.body(bytes => parser.end(bytes))
+      else request.pipe(parser)
     })
   } catch (error) {
     // The rest is read and discarded: a client that is still writing would see a reset instead of the error.

@@ -55,6 +55,7 @@ t.test('signatures are checked over the raw body, with their time, and each deli
 const SOURCE = `
 @webhook(provider: github, secret: "HOOK") http post "/hook" to str { request.text() }
 @webhook(provider: stripe, secret: "HOOK") @mutation fn paid(n: int) to int { n }
+@webhook(provider: github, secret: "HOOK") http post "/upload"(file: File) to int { file.size }
 @webhook(secret: "MISSING") http post "/other" to str { "" }
 `
 
@@ -63,6 +64,10 @@ t.test('a webhook reaches its function with a valid signature only', async t => 
   t.match(await call(app, 'POST /hook', github(), BODY), { status: 200, body: BODY })
   for (const headers of [{}, github('{}')])
     t.match(await call(app, 'POST /hook', headers, BODY), { status: 401, body: { code: 'RUN_UNAUTHORIZED' } })
+  const form = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--b--\r\n'
+  const isForm = { 'content-type': 'multipart/form-data; boundary=b' }
+  t.match(await call(app, 'POST /upload', { ...github(form), ...isForm }, form), { status: 200, body: 3 })
+  t.match(await call(app, 'POST /upload', { ...github(), ...isForm }, form), { status: 401 })
   const now = Math.floor(Date.now() / 1000)
   t.match(await call(app, 'POST /api/mutation/paid', stripe(now), BODY), { status: 200, body: 1 })
   t.match(await call(app, 'POST /api/mutation/paid', stripe(now), BODY), { status: 401 }, 'a replay')
