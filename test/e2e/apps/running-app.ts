@@ -93,7 +93,7 @@ export async function sqlite({ folder }: { readonly folder: string }, statement:
 /** Holds the files of an app against tools that others wrote: an OpenAPI validator, TypeScript and SQLite. */
 export async function checkFiles(t: Test, { app, folder, stop, problems }: RunningApp): Promise<void> {
   t.same(problems, [], 'no page had an error')
-  const document = await (await fetch(`${app}/openapi.json`)).json()
+  const document = (await (await fetch(`${app}/openapi.json`)).json()) as Record<string, unknown>
   t.match(await new Validator().validate(document), { valid: true }, 'openapi.json is valid')
   const client = join(folder, 'client')
   rmSync(client, { recursive: true, force: true })

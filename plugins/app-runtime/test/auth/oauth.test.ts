@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { ServedApp } from '../../../../test/e2e/served-in-process.ts'
 import { Browser, openIdServer } from './openid-provider.ts'
@@ -8,11 +9,11 @@ t.setTimeout(300_000)
 const SECRET = 'a client secret of the tests, long enough'
 
 /** A program whose users sign in with a provider on another port. */
-async function serveWithProvider(t: Test, source = NOTES): Promise<ServedApp> {
-  const server = await openIdServer(t, SECRET)
+async function serveWithProvider(t: Test, source = NOTES, codeSeconds = 60): Promise<ServedApp> {
+  const server = await openIdServer(t, SECRET, codeSeconds)
   const provider = (secret: string) => `{ issuer = "${server.issuer}", client_id = "app", client_secret = "${secret}" }`
   const app = await serveNotes(t, source, [
-    `plugins.app-runtime.auth.oauth={ idp = ${provider(SECRET)}, other = ${provider(SECRET)}, wrong = ${provider('a wrong secret')} }`
+    `plugins.app-runtime.auth.oauth={ idp = ${provider(SECRET)}, other = ${provider(SECRET)}, wrong = ${provider('a wrong secret')}, gone = { issuer = "http://127.0.0.1:9", client_id = "app" } }`
   ])
   server.start(['idp', 'other', 'wrong'].map(name => `${app.url}/api/auth/callback/${name}`))
   return app
@@ -114,6 +115,25 @@ t.test('the code of one sign-in is of no use with the verifier of another', asyn
   t.notOk(other.cookies.has('vox'))
 })
 
+t.test('an expired code, and a sign-in that the user cancels, sign nobody in', async t => {
+  const app = await serveWithProvider(t, NOTES, 1)
+  const target = `${app.url}/api/auth/callback/`
+  const late = new Browser()
+  const callback = await late.signIn(`${app.url}/api/auth/oauth/idp`, 'ann', target)
+  await wait(2500)
+  t.equal((await late.open(callback)).status, 401)
+  t.notOk(late.cookies.has('vox'))
+
+  const cancelling = new Browser()
+  const answer = new URL(await cancelling.signIn(`${app.url}/api/auth/oauth/idp`, 'ann', target))
+  answer.searchParams.delete('code')
+  answer.searchParams.set('error', 'access_denied')
+  const cancelled = await cancelling.open(answer.href)
+  t.equal(cancelled.status, 401)
+  t.match(await json(cancelled), { error: /did not sign the user in: access_denied/ })
+  t.notOk(cancelling.cookies.has('vox'))
+})
+
 t.test('an address that is not verified, or that a user has, is not taken over', async t => {
   const app = await serveWithProvider(t)
   const unverified = await signIn(app, new Browser(), 'unverified')
@@ -138,6 +158,9 @@ t.test('a wrong secret, an unknown provider and an unreachable one are separate 
   t.equal(answer.status, 401)
   t.notMatch(await answer.text(), /a wrong secret/)
   t.equal((await fetch(`${app.url}/api/auth/oauth/none`, { redirect: 'manual' })).status, 404)
+  const gone = await fetch(`${app.url}/api/auth/oauth/gone`, { redirect: 'manual' })
+  t.equal(gone.status, 503)
+  t.match(await json(gone), { code: 'RUN_AUTH_UNAVAILABLE' })
   for (const next of ['//evil.example', 'https://evil.example', '/\\evil.example', '/a\\b', '/%0d%0a x', 'x']) {
     const browser = new Browser()
     const path = `/api/auth/oauth/idp?next=${encodeURIComponent(next)}`

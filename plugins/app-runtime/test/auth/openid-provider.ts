@@ -9,8 +9,11 @@ export interface OpenIdServer {
   start(redirectUris: readonly string[]): void
 }
 
-/** A certified OpenID provider on a free port of this machine, whose users sign in with any password. */
-export async function openIdServer(t: Test, secret: string): Promise<OpenIdServer> {
+/**
+ * A certified OpenID provider on a free port of this machine, whose users sign in with any password. A code is valid for
+ * `codeSeconds`.
+ */
+export async function openIdServer(t: Test, secret: string, codeSeconds = 60): Promise<OpenIdServer> {
   const server: Server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
@@ -25,6 +28,7 @@ export async function openIdServer(t: Test, secret: string): Promise<OpenIdServe
         clients: [{ client_id: 'app', client_secret: secret, redirect_uris: [...redirectUris] }],
         claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
         cookies: { keys: ['of the test'] },
+        ttl: { AuthorizationCode: codeSeconds },
         findAccount: (_: unknown, id: string) => ({
           accountId: id,
           claims: async () => ({ sub: id, email: `${id}@idp.example`, email_verified: id !== 'unverified', name: id })

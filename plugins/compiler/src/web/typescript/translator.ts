@@ -241,7 +241,7 @@ export abstract class Translator {
     return textShape(type, this.program.reader) !== null
   }
 
-  protected helper(name: string): string {
+  helper(name: string): string {
     return this.file.helper(name)
   }
 
