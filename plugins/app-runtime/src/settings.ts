@@ -59,7 +59,11 @@ export const settings = t.object({
               default: ['RS256', 'ES256', 'EdDSA'],
               description: 'Accepted algorithms.'
             }),
-            id_prefix: t.string({ default: '', description: 'Prefix of the ids of its users.' }),
+            id_prefix: t.string({
+              default: '',
+              description:
+                'Prefix of the ids of its users; empty: none, or the issuer and "|" if the program has a table of users.'
+            }),
             roles_claim: t.string({
               default: 'roles',
               minLength: 1,

@@ -21,7 +21,7 @@ export async function openGuards(
 ): Promise<Guards> {
   const { config, log, projectRoot } = ctx
   const auth = authSettings(config)
-  const verifiers = identifies(program) ? [...own, ...(await openVerifiers(auth, projectRoot, store))] : []
+  const verifiers = identifies(program) ? [...own, ...(await openVerifiers(auth, projectRoot, store, program))] : []
   return new Guards(program, {
     authenticator: new Authenticator(verifiers),
     limits: new RateLimits(undefined, undefined, await kept(ctx, 'rate limits')),
@@ -44,8 +44,17 @@ function identifies({ guards, facts }: Program): boolean {
   return guards.some(({ auth }) => auth !== null) || Object.keys(facts.request).length > 0
 }
 
-async function openVerifiers(auth: AuthSettings, projectRoot: string, store: DatabaseStore): Promise<Verifier[]> {
-  const { issuers, issuer, audience } = auth
+async function openVerifiers(
+  auth: AuthSettings,
+  projectRoot: string,
+  store: DatabaseStore,
+  { users }: Pick<Program, 'users'>
+): Promise<Verifier[]> {
+  const { issuer, audience } = auth
+  // The user 1 of an issuer must not get the rows of the user 1 of the program.
+  const issuers = auth.issuers.map(each => {
+    return users === null || each.id_prefix !== '' ? each : { ...each, id_prefix: `${each.issuer}|` }
+  })
   const secrets = await openAuthSecrets(auth.secret, projectRoot, store)
   return [new JwtVerifier({ secrets, issuer, audience, issuers }), new ApiKeyVerifier(new ApiKeys(store))]
 }

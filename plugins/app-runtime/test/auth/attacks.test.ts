@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import t from 'tap'
+import { openIssuer } from './tokens.ts'
 import { type Client, clientOf, NOTES, PASSWORD, serveNotes, signUp } from './users-app.ts'
 
 t.setTimeout(300_000)
@@ -169,6 +170,16 @@ await t.test('refused guesses of one address do not lock a user out at other add
   }
   t.ok(statuses.includes(429))
   t.equal(await statusFrom('127.0.0.2', `${app.url}/api/auth/sign_in`, fields), 200)
+})
+
+await t.test('a user of an issuer of tokens does not get the rows of a user with the same id', async t => {
+  const { url, sign } = await openIssuer(t)
+  const issuer = `{ issuer = "https://issuer.example", audience = "app", jwks = "${url}" }`
+  const app = await serveNotes(t, NOTES, [`plugins.app-runtime.auth.issuers=[${issuer}]`])
+  await signUp(app, 'ann')
+  const authorization = `Bearer ${await sign({ sub: '1' })}`
+  t.equal((await clientOf(app).get('/api/query/who', { authorization })).body, 'https://issuer.example|1')
+  t.same((await clientOf(app).get('/api/query/notes', { authorization })).body, [])
 })
 
 /** Posts JSON from another address of this machine. Returns the status. */
