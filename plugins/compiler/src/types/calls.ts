@@ -10,6 +10,7 @@ import { ELEMENT, MAP, map, OPTION, option, RESULT, result, STR, UNIT } from './
 import type { Context, Inference, Why, Within } from './context.ts'
 import { asList, coerce, fieldTypeOf, instantiate, unwrapped } from './conversions.ts'
 import { inferDatabase } from './database.ts'
+import { MODIFIERS } from './db/chain.ts'
 import type { Signature } from './declare.ts'
 import { durationProblems } from './durations.ts'
 import { checkCrate, namespacePath, reportMissingMember } from './members.ts'
@@ -329,11 +330,12 @@ function isOfEveryValue(name: string): boolean {
   return name === 'to_str' || name === 'to_string'
 }
 
-function unknownMethod(inference: Inference, { property }: Member, type: Type, { args }: CallSite): Type {
+function unknownMethod(inference: Inference, { object, property }: Member, type: Type, { args }: CallSite): Type {
   const { context } = inference
   inferAll(inference, args)
   if (property.text === '') return ERROR
-  const known = type.kind === 'named' ? (context.natives.methodNames(type.def) ?? []) : []
+  const ofType = type.kind === 'named' ? (context.natives.methodNames(type.def) ?? []) : []
+  const known = readsTable(object) ? [...ofType, ...MODIFIERS] : ofType
   const near = nearName(property.text, known)
   const isWrapped = type.kind === 'named' && (type.def === OPTION || type.def === RESULT)
   context.report('typecheck.unknown_method', `${show(type)} has no method \`${property.text}\``, property, {
@@ -343,6 +345,13 @@ function unknownMethod(inference: Inference, { property }: Member, type: Type, {
     ...spellingFix(near, property)
   })
   return ERROR
+}
+
+/** True for a call such as `db.T.all()`, which takes modifiers. */
+function readsTable(expression: Expression): boolean {
+  const node = bare(expression)
+  if (node.kind === 'Call') return node.callee.kind === 'Member' && readsTable(node.callee.object)
+  return node.kind === 'Member' && node.object.kind === 'Identifier' && node.object.name === 'db'
 }
 
 type ActorLike = Extract<

@@ -147,3 +147,14 @@ t.test('deferred calls need a call of a function of the program', async t => {
   }
   t.same(found('run_later("1h", later(1))\nrun_later(500, later(n = 1))\nrun_at(5, later(1))'), [])
 })
+
+t.test('an unknown modifier gets the nearest one as a fix, and a method of a plain list does not', async t => {
+  const fixes = (body: string): string[] => {
+    const { module } = parse(`${TABLES}fn f(xs: List[int]) to any { ${body} }`)
+    const found = check(module, { suppressHookLints: false })
+    return found.flatMap(({ fixes = [] }) => fixes.map(({ replacement }) => replacement))
+  }
+  t.same(fixes('db.Note.all().orderBy("rank")'), ['order_by'])
+  t.same(fixes('db.Note.where({ rank: 1 }).limit(3).grup_by("rank")'), ['group_by'])
+  t.same(fixes('xs.orderBy("rank")'), [])
+})
