@@ -145,8 +145,10 @@ t.test('a program needs the capability browser, and for screenshots also fs', as
 
 t.test('arguments of other types are errors', async t => {
   const services = servicesOf(new FakeBrowser())
-  for (const call of ['open("http://a/", 1)', 'open(1)', 'wait_for("p", "#a", "1s")', 'fill("p", "#a", 1)']) {
-    const { ending } = await execute(`    Browser.${call}`, services)
+  for (const call of ['open("http://a/", one)', 'open(one)', 'wait_for("p", "#a", text)', 'fill("p", "#a", one)']) {
+    // Types are unknown to the checker.
+    const body = `    let one: any = 1\n    let text: any = "1s"\n    Browser.${call}`
+    const { ending } = await execute(body, services)
     t.match(ending, { ok: false, failure: { code: 'RUN_TYPE' } }, call)
   }
 })
