@@ -33,7 +33,7 @@ t.test('authors publish, readers comment, and admins hide comments and name auth
   t.match(await call(app.app, '/api/mutation/write', draft, token), { status: 403, body: { code: 'RUN_FORBIDDEN' } })
   t.match(await call(app.app, '/api/query/reading?slug="one"', undefined, token), { status: 404 })
   t.match(await call(app.app, '/api/mutation/publish', { slug: 'one' }, token), { status: 404 })
-  // The roles of a sign-up are set by the program alone.
+  // The roles of a sign-up are set only by the program.
   const sneaky = { handle: 'eve', email: 'eve@example.org', password: 'correct horse', roles: ['admin'] }
   t.match(await call(app.app, '/api/auth/sign_up', sneaky), { status: 400 })
 
@@ -44,7 +44,7 @@ t.test('authors publish, readers comment, and admins hide comments and name auth
   await reader.getByRole('heading', { name: '0 comments' }).waitFor()
   t.match(await (await fetch(`${app.app}/feed`)).text(), '<li>&lt;One&gt; &amp; only</li>')
 
-  // Comments appear on the open page. A user is limited, whoever else comments.
+  // Comments appear on the open page. The limit counts the comments of each user.
   for (const text of ['first', 'second', 'third']) {
     t.match(await call(app.app, '/api/mutation/comment', { slug: 'one', text }, token), { status: 200 })
   }

@@ -16,13 +16,13 @@ const PASSWORD = 'correct horse battery'
 
 const exec = promisify(execFile)
 
-/** A program of examples/apps in a project of its own, served on a free port. */
+/** A program of examples/apps in a separate project, served on a free port. */
 export interface RunningApp extends Served {
   /** Address of the program. */
   readonly app: string
   /** Errors that the browser reported, for `checkFiles`. */
   readonly problems: string[]
-  /** Opens a page in a browser context of its own. */
+  /** Opens a page in a new browser context. */
   visit(path: string, name: string): Promise<Page>
 }
 

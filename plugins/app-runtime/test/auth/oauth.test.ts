@@ -115,7 +115,7 @@ t.test('the code of one sign-in is of no use with the verifier of another', asyn
   t.notOk(other.cookies.has('vox'))
 })
 
-t.test('an expired code, and a sign-in that the user cancels, sign nobody in', async t => {
+t.test('an expired code, and a sign-in that the user cancels, sign no one in', async t => {
   const app = await serveWithProvider(t, NOTES, 1)
   const target = `${app.url}/api/auth/callback/`
   const late = new Browser()

@@ -15,7 +15,7 @@ export interface ReadUsers {
 
 const EXAMPLE = 'write `@table @auth(provider: password, identity: email) type User { email: str }`'
 const PROVIDERS = ['password', 'oauth']
-/** Fields of a sign-up besides the columns. */
+/** Fields of a sign-up that are no columns. */
 const SIGN_UP_FIELDS = ['password', 'session', 'next']
 /** Columns with the roles of a user. A sign-up cannot set them. */
 const ROLES = ['role', 'roles']
