@@ -6,6 +6,7 @@ import type { SymbolIndex } from '../symbols/symbol-index.ts'
 import type { PathImport, RustImport } from '../syntax/ast.ts'
 import type { Member, StringLiteral } from '../syntax/ast-expressions.ts'
 import type { Span } from '../syntax/node.ts'
+import { onSignUpOf } from '../syntax/on-sign-up.ts'
 import { KEYWORDS } from '../syntax/token.ts'
 import { walk } from '../syntax/walk.ts'
 import type { Analysis } from './analysis.ts'
@@ -100,6 +101,9 @@ function renamed(
   }
   if (symbol.kind === 'import' && !hasAlias(symbol)) {
     throw new RenameRefused(`\`${symbol.name}\` is declared elsewhere; rename it here with \`as\``)
+  }
+  if (symbol.kind === 'function' && symbol.declaration === onSignUpOf(resolved.analysis.parsed.module)) {
+    throw new RenameRefused(`sign-ups call \`${symbol.name}\` by that name`)
   }
   return { analysis: resolved.analysis, symbol, at: resolved.at }
 }

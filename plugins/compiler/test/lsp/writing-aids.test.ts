@@ -11,7 +11,8 @@ import {
 import { isNativeFunction, NATIVES } from '#types'
 import { Editor, type OpenFile } from './editor.ts'
 
-const editor = await Editor.start(t)
+// The folder of the root test belongs to workspace.test.ts, which may run in the same process.
+const editor = await Editor.start(t, { cwd: import.meta.dirname })
 
 const SHOP = `@table type Task { title: str done: bool }
 type Shape = | Rect(width: float, height: float) | Dot
