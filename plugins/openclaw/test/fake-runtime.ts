@@ -51,8 +51,9 @@ child.on('close', (code, signal) => process.exit(signal === null ? code : 137))
   const lines = (): string[][] =>
     existsSync(log)
       ? readFileSync(log, 'utf8')
-          .trim()
           .split('\n')
+          // The last line may be incomplete while the runtime writes it.
+          .slice(0, -1)
           .map(line => JSON.parse(line))
       : []
   return {

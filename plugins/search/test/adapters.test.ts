@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type InferenceEmbeddings, inferenceEmbeddings, remoteEmbeddings } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import fc from 'fast-check'
@@ -252,7 +253,13 @@ t.test('a note is found by its meaning, with the weight of both legs', async t =
   const recorded = await store.query(metrics, ['socrates:retrieval', 'memory_hybrid_fusion'])
   t.same(recorded.rows, [], 'only searches with hits of both legs are recorded')
   await kernel.call(searchMemories, { query: 'wheels' })
-  const after = await store.query(metrics, ['socrates:retrieval', 'memory_hybrid_fusion'])
+  const read = () => store.query(metrics, ['socrates:retrieval', 'memory_hybrid_fusion'])
+  let after = await read()
+  // The metric is written after the answer.
+  for (let tries = 0; after.rows.length === 0 && tries < 200; tries++) {
+    await setTimeout(25)
+    after = await read()
+  }
   t.match(
     after.rows.map(([json]) => JSON.parse(String(json))),
     [{ vector_weight: 0.55, hits: 2, vector_hits: 2, text_hits: 1, fused_hits: 1, trigger: 'explicit_tool_query' }]
