@@ -1,6 +1,6 @@
 import type { HirDbTableOp, HirModule } from './hir.ts'
 
-export interface DatabaseUses {
+interface DatabaseUses {
   readonly operations: readonly HirDbTableOp[]
   /** Names of the called functions. */
   readonly calls: ReadonlySet<string>
@@ -33,7 +33,7 @@ export function tablesOfOperation({ table, plan }: HirDbTableOp): readonly strin
 }
 
 /** Returns the table operations of a function and of all functions that it calls. */
-export function usesThroughCalls(module: HirModule, name: string): readonly HirDbTableOp[] {
+function usesThroughCalls(module: HirModule, name: string): readonly HirDbTableOp[] {
   const { functions, query_fns, server_fns, mutation_fns } = module
   const bodies = new Map(
     [...functions, ...query_fns, ...server_fns, ...mutation_fns].map(({ name: each, body }) => [each, body])

@@ -47,7 +47,7 @@ fn remove(id: int) { db.Note.delete(id) }
 
 const ANN = callerOf(identity('1'))
 const BEN = callerOf(identity('2'))
-const NOBODY = callerOf(null)
+const ANONYMOUS = callerOf(null)
 
 t.test('a caller reads the rows that the rule allows, through every operation and helper', async t => {
   const { call } = withCaller(NOTES)
@@ -55,19 +55,19 @@ t.test('a caller reads the rows that the rule allows, through every operation an
   t.strictSame(call(ANN, 'bodies'), ['one secret', 'three shared', 'four locked'])
   t.strictSame(call(ANN, 'helper'), call(ANN, 'bodies'))
   t.strictSame(call(BEN, 'bodies'), ['two secret', 'three shared'])
-  t.strictSame(call(NOBODY, 'bodies'), ['three shared'])
+  t.strictSame(call(ANONYMOUS, 'bodies'), ['three shared'])
   t.equal((call(null, 'bodies') as Value[]).length, 4, 'the program itself reads all')
   t.match(call(ANN, 'one', 1), { tag: 'Some' })
   t.match(call(ANN, 'one', 2), { tag: 'None' })
   t.equal(call(ANN, 'total'), 3)
   t.equal(call(ANN, 'owned', 2), 1)
-  t.equal(call(NOBODY, 'owned', 2), 1)
+  t.equal(call(ANONYMOUS, 'owned', 2), 1)
   t.equal(call(BEN, 'chosen'), 2)
   t.strictSame(call(ANN, 'found', 'secret'), ['one secret'])
-  t.strictSame(call(NOBODY, 'found', 'secret'), [])
+  t.strictSame(call(ANONYMOUS, 'found', 'secret'), [])
   t.equal(call(ANN, 'sum'), 6)
   t.equal(call(BEN, 'groups'), 1)
-  t.equal(call(NOBODY, 'page'), 1)
+  t.equal(call(ANONYMOUS, 'page'), 1)
 })
 
 t.test('a caller writes only rows that the rule allows, before and after the change', async t => {
@@ -77,7 +77,7 @@ t.test('a caller writes only rows that the rule allows, before and after the cha
   t.equal(outcome(ANN, 'add_record', 1), 6)
   for (const name of ['add', 'add_record']) {
     t.equal(outcome(ANN, name, 2), 'RUN_FORBIDDEN')
-    t.equal(outcome(NOBODY, name, 1), 'RUN_FORBIDDEN')
+    t.equal(outcome(ANONYMOUS, name, 1), 'RUN_FORBIDDEN')
   }
   t.equal(call(null, 'total'), 6, 'no refused row is stored')
   t.equal(outcome(ANN, 'change', 1), null)
@@ -89,7 +89,7 @@ t.test('a caller writes only rows that the rule allows, before and after the cha
   t.equal(outcome(ANN, 'remove', 2), 'RUN_FORBIDDEN')
   t.equal(outcome(ANN, 'remove', 4), 'RUN_FORBIDDEN', 'locked')
   t.equal(outcome(ANN, 'remove', 1), null)
-  t.equal(outcome(NOBODY, 'remove', 3), 'RUN_FORBIDDEN')
+  t.equal(outcome(ANONYMOUS, 'remove', 3), 'RUN_FORBIDDEN')
   t.equal(call(null, 'total'), 5)
 })
 
@@ -124,7 +124,7 @@ fn one() to bool { db.Box.get(1).is_some() }`)
   t.equal(call(null, 'add'), 1)
   for (const name of ['add', 'change', 'remove']) t.equal(outcome(ANN, name), 'RUN_FORBIDDEN', name)
   t.equal(call(ANN, 'all'), 1)
-  t.equal(outcome(NOBODY, 'drop_in'), 1, 'anyone may insert')
+  t.equal(outcome(ANONYMOUS, 'drop_in'), 1, 'anyone may insert')
   for (const name of ['look', 'one']) t.equal(outcome(ANN, name), 'RUN_FORBIDDEN', name)
 })
 
@@ -154,7 +154,7 @@ type Doc { open: bool  level: int }
 fn seed() { for each in [0, 1, 2] { db.Doc.insert({ open: each is 0, level: each }) } }
 fn count() to int { db.Doc.count() }`)
   call(null, 'seed')
-  t.equal(call(NOBODY, 'count'), 1)
+  t.equal(call(ANONYMOUS, 'count'), 1)
   t.equal(call(ANN, 'count'), 2)
   t.equal(call(callerOf(identity('7', ['editor'])), 'count'), 2)
   t.equal(call(callerOf(identity('7', ['editor', 'admin'])), 'count'), 3)
