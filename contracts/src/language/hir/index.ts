@@ -1,0 +1,2 @@
+export type * from './expressions.ts'
+export type * from './types.ts'
