@@ -256,7 +256,7 @@ function callNamespace(inference: Inference, callee: Member, path: string, site:
   }
   context.addUse({ kind: 'host', node: callee, path })
   inferAll(inference, site.args)
-  if (member === undefined) reportMissingMember(context, callee.property, owner, members)
+  if (member === undefined) reportMissingMember(context, callee, path)
   else context.report('typecheck.not_a_function', `\`${path}\` is a value, not a function`, callee.property)
   return member === undefined ? ANY : ERROR
 }

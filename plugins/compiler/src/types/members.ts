@@ -96,7 +96,7 @@ function namespaceMember(context: Context, node: Member, path: string): Type {
       context.report('typecheck.undefined', `\`${path}\` is a namespace, not a value`, node)
       return ERROR
     }
-    reportMissingMember(context, node.property, owner, members)
+    reportMissingMember(context, node, path)
     context.addUse({ kind: 'host', node, path })
     return ANY
   }
@@ -104,19 +104,29 @@ function namespaceMember(context: Context, node: Member, path: string): Type {
   return nativeValue(context, member, node)
 }
 
-/** Reports a member that a known namespace lacks. Hosts may add namespaces. */
-export function reportMissingMember(
-  context: Context,
-  property: Name,
-  owner: string,
-  members: ReadonlyMap<string, unknown> | undefined
-): void {
-  if (members === undefined || property.text === '' || owner === 'std') return
-  const near = nearest(context, property.text, () => [...members.keys()])
+/** Reports the first name in the path of a member that no namespace has. */
+export function reportMissingMember(context: Context, node: Member, path: string): void {
+  const { object, property } = node
+  const owner = path.slice(0, path.lastIndexOf('.'))
+  const names = namesBelow(context, owner)
+  if (names.length === 0) {
+    // A first name without members is a namespace of the host.
+    if (object.kind === 'Member') reportMissingMember(context, object, owner)
+    return
+  }
+  if (names.includes(property.text) || property.text === '') return
+  const near = nearest(context, property.text, () => names)
   context.report('typecheck.unknown_std', `\`${owner}\` has no \`${property.text}\``, property, {
-    suggestions: [`it has ${[...members.keys()].map(member => `\`${member}\``).join(', ')}`],
+    suggestions: [`it has ${names.map(name => `\`${name}\``).join(', ')}`],
     ...spellingFix(near, property)
   })
+}
+
+/** Returns the members of a namespace and the namespaces in it. */
+function namesBelow({ natives }: Context, path: string): string[] {
+  const inner = natives.namespaces().filter(each => each.startsWith(`${path}.`))
+  const names = inner.map(each => each.slice(path.length + 1).replace(/\..*/, ''))
+  return [...new Set([...(natives.namespace(path)?.keys() ?? []), ...names])]
 }
 
 /** Returns the type of a member of a value. Reports a member that does not exist. */

@@ -405,6 +405,8 @@ fn f(r: Rec) to int { match r.next { Some(x) => x.next.n, None => 1 } } // E unk
     print(p)
 }`,
     `fn f() { print(std.fs.reed("a")) } // W unknown_std`,
+    `fn f() { std.fss.read("a") } // W unknown_std`,
+    `fn f() { print(std.hash("a")) } // W unknown_std`,
     `fn f(n: int) { n() } // E not_a_function`,
     `fn f(p: Point) { p.x() } // E not_a_function|unknown_method`
   ],
