@@ -1,6 +1,7 @@
 import { layout } from '../doc/doc.ts'
 import type { ParseResult } from '../syntax/parse.ts'
-import { ModulePrinter } from './module-printer.ts'
+import { printModule } from './module.ts'
+import { Printer } from './printer.ts'
 
 /**
  * Returns the module in its canonical form: indented by four spaces, in lines of at most 100 characters where possible,
@@ -8,5 +9,5 @@ import { ModulePrinter } from './module-printer.ts'
  * errors.
  */
 export function format({ module, tokens }: ParseResult): string {
-  return layout(new ModulePrinter(tokens).module(module))
+  return layout(printModule(new Printer(tokens), module))
 }

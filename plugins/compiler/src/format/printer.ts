@@ -6,7 +6,7 @@ import type { Comment, TokenList } from '../syntax/token-list.ts'
  * Prints comments. A comment is printed before the item that follows it, or at the end of the line of the item before
  * it. A comment inside an item without a list moves before that item.
  */
-export abstract class CommentPrinter {
+export class Printer {
   readonly source: string
   readonly #comments: readonly Comment[]
   #next = 0
@@ -16,11 +16,11 @@ export abstract class CommentPrinter {
     this.#comments = tokens.comments
   }
 
-  protected text({ start, end }: Span): string {
+  text({ start, end }: Span): string {
     return this.source.slice(start, end)
   }
 
-  protected hasBreak(start: number, end: number): boolean {
+  hasBreak(start: number, end: number): boolean {
     for (let at = start; at < end; at++) {
       const code = this.source.charCodeAt(at)
       if (code === 10 || code === 13) return true
@@ -28,13 +28,13 @@ export abstract class CommentPrinter {
     return false
   }
 
-  protected hasCommentBefore(offset: number): boolean {
+  hasCommentBefore(offset: number): boolean {
     const comment = this.#comments[this.#next]
     return comment !== undefined && comment.start < offset
   }
 
   /** Prints items on separate lines, with the comments before, after and between them, up to the offset `end`. */
-  protected lines<N extends Span>(
+  lines<N extends Span>(
     items: readonly N[],
     end: number,
     print: (item: N) => Doc,
@@ -74,7 +74,7 @@ export abstract class CommentPrinter {
   }
 
   /** Prints comma-separated items in brackets: all on one line, or one per line. */
-  protected list<N extends Span>(
+  list<N extends Span>(
     opening: string,
     items: readonly N[],
     closing: string,
