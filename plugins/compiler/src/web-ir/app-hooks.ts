@@ -1,7 +1,7 @@
 import type { Module } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
 import { bare, entryKey, entryValue } from '../syntax/entries.ts'
-import { literal } from '../web/typescript-names.ts'
+import { literal } from '../typescript/names.ts'
 import type { BehaviorNode } from './web-ir.ts'
 
 /**

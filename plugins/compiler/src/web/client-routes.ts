@@ -3,8 +3,8 @@ import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { HirParam } from '../hir/hir.ts'
 import type { Name, RouteEntry } from '../syntax/ast.ts'
 import { joinedPath } from '../syntax/page-path.ts'
+import { isOption, TypeImports } from '../typescript/types.ts'
 import { isOptional, responseTypeOf } from './endpoints.ts'
-import { isOption, TypeImports } from './typescript-types.ts'
 import { componentModule, componentsOf, itemsOf, type Property, type WebModule } from './web-module.ts'
 
 /** A browser page with resolved references. */

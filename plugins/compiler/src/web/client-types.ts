@@ -1,7 +1,7 @@
 import type { HirType } from '../hir/hir.ts'
+import { type BuildModule, TypeImports } from '../typescript/types.ts'
 import { rowText } from './files/schema.ts'
 import { declarationText, RESULT_TYPE } from './files/types.ts'
-import { type BuildModule, TypeImports } from './typescript-types.ts'
 import type { WebModule } from './web-module.ts'
 
 /** Names that the client declares itself, or that belong to the platform. */

@@ -1,4 +1,5 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
+import { packageName } from '../typescript/names.ts'
 import { deviceFile } from './app-hooks/device-file.ts'
 import { usedHooks } from './app-hooks/used-hooks.ts'
 import { appTitle } from './app-title.ts'
@@ -29,7 +30,6 @@ import { commonScaffold, type Layout } from './scaffold/common.ts'
 import type { ScaffoldInputs } from './scaffold/scaffold-inputs.ts'
 import { spaScaffold } from './scaffold/spa.ts'
 import { startScaffold } from './scaffold/start.ts'
-import { packageName } from './typescript-names.ts'
 import { componentModule, componentsOf, itemsOf, type WebModule } from './web-module.ts'
 
 export interface ProjectOptions {

@@ -1,7 +1,7 @@
 import { answerType, isRequiredParam } from '@svc/contracts'
 import type { HirEndpoint, HirModule, HirParam, HirType } from '../hir/hir.ts'
-import { propertyKey, valueName } from './typescript-names.ts'
-import type { TypeImports } from './typescript-types.ts'
+import { propertyKey, valueName } from '../typescript/names.ts'
+import type { TypeImports } from '../typescript/types.ts'
 import type { WebModule } from './web-module.ts'
 
 export type EndpointKind = 'query' | 'mutation' | 'server'

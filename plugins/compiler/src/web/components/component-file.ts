@@ -1,10 +1,10 @@
 import { type Doc, hardline, join, layout } from '../../doc/doc.ts'
+import { block } from '../../typescript/code.ts'
+import { propertyKey } from '../../typescript/names.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
-import { block } from '../typescript/code.ts'
 import { type ViewNode, viewDoc } from '../typescript/view-node.ts'
 import { elementCode } from '../typescript/view-translator.ts'
-import { propertyKey } from '../typescript-names.ts'
 import type { ComponentParam, ComponentTranslation } from './component-translation.ts'
 
 export interface ComponentFileOptions {

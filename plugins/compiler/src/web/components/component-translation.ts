@@ -3,7 +3,7 @@ import type { Component, ComponentMember, Derived, Effect, Lifecycle, Param, Sta
 import type { Call, Expression, Identifier } from '../../syntax/ast-expressions.ts'
 import type { Assign } from '../../syntax/ast-statements.ts'
 import { walk } from '../../syntax/walk.ts'
-import { arrow, block, call, Level, operand } from '../typescript/code.ts'
+import { arrow, block, call, Level, operand } from '../../typescript/code.ts'
 import type { EmittedModule } from '../typescript/emitted-module.ts'
 import { emptyValue } from '../typescript/empty-value.ts'
 import { contains } from '../typescript/needs-statements.ts'

@@ -1,15 +1,15 @@
 import { type Doc, hardline, join, layout } from '../../doc/doc.ts'
 import type { Const, FunctionDeclaration } from '../../syntax/ast.ts'
 import { boundNames } from '../../types/module-names.ts'
+import { block } from '../../typescript/code.ts'
+import { valueName } from '../../typescript/names.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
-import { block } from '../typescript/code.ts'
 import { EmittedModule } from '../typescript/emitted-module.ts'
 import { Scope } from '../typescript/scope.ts'
 import { usedNames } from '../typescript/used-names.ts'
 import { isPlain } from '../typescript/value-types.ts'
 import { ViewTranslator } from '../typescript/view-translator.ts'
-import { valueName } from '../typescript-names.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
 /**

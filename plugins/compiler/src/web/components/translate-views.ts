@@ -1,9 +1,9 @@
 import { liveQueriesOf } from '@svc/contracts'
 import type { HirModule } from '../../hir/hir.ts'
 import type { Module } from '../../syntax/ast.ts'
+import { TypeScriptTypes } from '../../typescript/types.ts'
 import { EmittedModule } from '../typescript/emitted-module.ts'
 import { isComponent, TranslatedProgram, type ViewDeclaration } from '../typescript/program.ts'
-import { TypeScriptTypes } from '../typescript-types.ts'
 import { type ComponentTranslation, translateComponent } from './component-translation.ts'
 import { translateFragment, translateFunctionComponent } from './function-component.ts'
 

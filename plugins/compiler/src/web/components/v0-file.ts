@@ -1,8 +1,8 @@
 import type { V0Component } from '../../syntax/ast.ts'
+import { literal, propertyKey } from '../../typescript/names.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { EmittedModule } from '../typescript/emitted-module.ts'
-import { literal, propertyKey } from '../typescript-names.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
 /**

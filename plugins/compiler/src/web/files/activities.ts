@@ -1,8 +1,8 @@
+import { valueName } from '../../typescript/names.ts'
+import { TypeImports } from '../../typescript/types.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { parameterList } from '../endpoints.ts'
 import { header } from '../header.ts'
-import { valueName } from '../typescript-names.ts'
-import { TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
 const BINDING = `let bound: Activities | null = null

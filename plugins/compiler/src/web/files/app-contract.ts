@@ -1,9 +1,9 @@
 import { pathParameters } from '@svc/contracts'
 import type { HirParam, HirType } from '../../hir/hir.ts'
+import { TypeImports } from '../../typescript/types.ts'
 import type { ClientRoutes } from '../client-routes.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { isOptional } from '../endpoints.ts'
-import { TypeImports } from '../typescript-types.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 import { routeJson } from './routes-manifest.ts'
 

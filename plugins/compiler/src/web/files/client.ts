@@ -7,12 +7,12 @@ import {
   httpInputOf,
   isResponseRoute
 } from '@svc/contracts'
+import { literal, propertyKey, valueName } from '../../typescript/names.ts'
+import { TypeImports } from '../../typescript/types.ts'
 import { ClientTypes } from '../client-types.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { argumentObject, argumentsType, fileUse, inputType, parameterList } from '../endpoints.ts'
 import { operationIds } from '../operation-ids.ts'
-import { literal, propertyKey, valueName } from '../typescript-names.ts'
-import { TypeImports } from '../typescript-types.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 import { CONNECTION, HELPERS } from './client-transport.ts'
 

@@ -1,4 +1,6 @@
 import { type HirParam, isPlainType } from '@svc/contracts'
+import { literal, pascalCase, valueName } from '../../typescript/names.ts'
+import { TypeImports } from '../../typescript/types.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import {
   argumentObject,
@@ -11,8 +13,6 @@ import {
   responseTypeOf
 } from '../endpoints.ts'
 import { header } from '../header.ts'
-import { literal, pascalCase, valueName } from '../typescript-names.ts'
-import { TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
 const QUERY_LIBRARY = '@tanstack/react-query'

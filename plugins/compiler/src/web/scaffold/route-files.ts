@@ -1,5 +1,5 @@
+import { pascalCase } from '../../typescript/names.ts'
 import type { ClientRoute } from '../client-routes.ts'
-import { pascalCase } from '../typescript-names.ts'
 
 /** A file in `src/routes`, for one page. */
 export interface RouteFile {

@@ -1,4 +1,4 @@
-import { literal } from '../typescript-names.ts'
+import { literal } from '../../typescript/names.ts'
 import type { RouteFile } from './route-files.ts'
 
 /** Generates the route tree exactly as the TanStack generator does, which rewrites it on every Vite run. */

@@ -1,5 +1,5 @@
+import { call, code, Level, operand, stable, type TypeScriptCode } from '../../typescript/code.ts'
 import { ANY, type ValueType } from '../value-types/type.ts'
-import { call, code, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain } from './value-types.ts'
 
 interface BuiltinCall {

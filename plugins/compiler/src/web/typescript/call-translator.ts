@@ -5,11 +5,21 @@ import { walk } from '../../syntax/walk.ts'
 import { readDbChain } from '../../types/db/chain.ts'
 import type { Signature } from '../../types/module-names.ts'
 import { NATIVES } from '../../types/natives/natives.ts'
-import { propertyKey, valueName } from '../typescript-names.ts'
+import {
+  argumentList,
+  arrow,
+  call,
+  code,
+  enclosed,
+  Level,
+  operand,
+  stable,
+  type TypeScriptCode
+} from '../../typescript/code.ts'
+import { propertyKey, valueName } from '../../typescript/names.ts'
 import { ANY, type ValueType } from '../value-types/type.ts'
 import { camelCase } from './attribute-names.ts'
 import { translateBuiltin, translateStandard } from './builtins.ts'
-import { argumentList, arrow, call, code, enclosed, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { elementOfCall } from './element-calls.ts'
 import { MatchTranslator } from './match-translator.ts'
 import { translateMethod } from './methods.ts'

@@ -1,11 +1,11 @@
 import { lowerType } from '../../hir/lower-types.ts'
 import type { Type } from '../../syntax/ast-types.ts'
-import { valueName } from '../typescript-names.ts'
-import { TypeImports, type TypeScriptTypes } from '../typescript-types.ts'
+import { valueName } from '../../typescript/names.ts'
+import { RUNTIME_MODULE } from '../../typescript/runtime/helpers.ts'
+import { TypeImports, type TypeScriptTypes } from '../../typescript/types.ts'
 import { hirType } from '../value-types/hir-type.ts'
 import type { ValueType } from '../value-types/type.ts'
 import type { TranslatedProgram } from './program.ts'
-import { RUNTIME_MODULE } from './runtime/helpers.ts'
 
 /** Imports and names of one generated module. */
 export class EmittedModule {

@@ -1,5 +1,4 @@
 import type { Doc } from '../../doc/doc.ts'
-import type { ValueType } from '../value-types/type.ts'
 import {
   argumentList,
   arrow,
@@ -11,7 +10,8 @@ import {
   operand,
   stable,
   type TypeScriptCode
-} from './code.ts'
+} from '../../typescript/code.ts'
+import type { ValueType } from '../value-types/type.ts'
 import { isGeneric, isPlain, isScalar, itemOf } from './value-types.ts'
 
 /** Helpers for the translation of a method. */

@@ -1,7 +1,7 @@
 import { type Doc, group, indent, line } from '../../doc/doc.ts'
 import type { BinaryOperator } from '../../syntax/ast-expressions.ts'
+import { call, code, Level, operand, type TypeScriptCode } from '../../typescript/code.ts'
 import type { ValueType } from '../value-types/type.ts'
-import { call, code, Level, operand, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain, isScalar } from './value-types.ts'
 
 type Operator = Exclude<BinaryOperator, '|>'>

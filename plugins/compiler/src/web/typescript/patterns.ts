@@ -1,5 +1,5 @@
 import type { Pattern } from '../../syntax/ast-statements.ts'
-import { literal, propertyKey } from '../typescript-names.ts'
+import { literal, propertyKey } from '../../typescript/names.ts'
 import { ANY, type ValueType } from '../value-types/type.ts'
 import type { TranslatedProgram } from './program.ts'
 import { isPlain } from './value-types.ts'

@@ -1,5 +1,5 @@
+import { RESERVED_NAMES } from '../../typescript/reserved-names.ts'
 import type { ValueType } from '../value-types/type.ts'
-import { RESERVED_NAMES } from './reserved-names.ts'
 
 /** A program variable in TypeScript. */
 export interface Binding {

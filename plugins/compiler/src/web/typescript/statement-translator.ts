@@ -4,9 +4,18 @@ import type { Assign, Block, Let, Pattern, Statement, While } from '../../syntax
 import { bare } from '../../syntax/entries.ts'
 import { NO_ID } from '../../syntax/node.ts'
 import type { AnyNode } from '../../syntax/walk.ts'
-import { propertyKey } from '../typescript-names.ts'
+import {
+  arrow,
+  block,
+  code,
+  expressionStatement,
+  Level,
+  operand,
+  stable,
+  type TypeScriptCode
+} from '../../typescript/code.ts'
+import { propertyKey } from '../../typescript/names.ts'
 import { ANY, type ValueType } from '../value-types/type.ts'
-import { arrow, block, code, expressionStatement, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { ExpressionTranslator } from './expression-translator.ts'
 import { iterated, type Sink } from './function-translator.ts'
 import { contains, needsStatements } from './needs-statements.ts'

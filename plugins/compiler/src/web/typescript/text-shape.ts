@@ -1,4 +1,4 @@
-import { propertyKey } from '../typescript-names.ts'
+import { propertyKey } from '../../typescript/names.ts'
 import type { TypeReader } from '../value-types/read-type.ts'
 import type { ValueType } from '../value-types/type.ts'
 

@@ -1,5 +1,5 @@
 import type { Doc } from '../../doc/doc.ts'
-import { literal } from '../typescript-names.ts'
+import { literal } from '../../typescript/names.ts'
 
 /** A part of a view string: literal text, or the TypeScript of a value. */
 export type TextPart = { readonly text: string } | { readonly value: Doc }

@@ -1,5 +1,5 @@
 import type { HirModule, HirType } from '../hir/hir.ts'
-import { valueName } from './typescript-names.ts'
+import { valueName } from './names.ts'
 
 /** Modules of a build that other modules import. */
 export type BuildModule = './types' | './schema' | 'react'

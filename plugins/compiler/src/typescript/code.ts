@@ -1,4 +1,4 @@
-import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../../doc/doc.ts'
+import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../doc/doc.ts'
 
 /** Precedence of TypeScript expressions, from loosest to tightest. */
 export const Level = {

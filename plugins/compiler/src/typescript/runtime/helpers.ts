@@ -1,4 +1,4 @@
-import { TypeImports } from '../../typescript-types.ts'
+import { TypeImports } from '../types.ts'
 import { DECIMAL_HELPERS } from './decimal-helpers.ts'
 import { RESULT_HELPERS } from './result-helpers.ts'
 import { VALUE_HELPERS } from './value-helpers.ts'
