@@ -24,7 +24,7 @@ const GROUPS: Partial<Record<Declaration['kind'], string>> = {
   Form: 'form'
 }
 
-/** Reports duplicate names of declarations, fields, handlers, variants and states. */
+/** Reports duplicate names of declarations, fields, handlers, variants, states, transitions and addresses. */
 export function checkDeclaredTwice({ items }: Module): Diagnostic[] {
   const groups = new Map<string, Name[]>()
   for (const item of items) {
@@ -78,6 +78,30 @@ function insideOf(item: Declaration): Diagnostic[] {
       )
       break
     }
+    case 'StateMachine': {
+      const transitions = item.items.filter(each => each.kind === 'Transition')
+      named(
+        item.items.filter(each => each.kind === 'MachineState'),
+        'a state'
+      )
+      for (const state of new Set(transitions.map(({ from }) => from.text)))
+        named(
+          transitions.flatMap(({ from, fromArgs, event }) =>
+            from.text === state && fromArgs === null ? [{ name: event }] : []
+          ),
+          `a transition from \`${state}\` on`
+        )
+      break
+    }
+    case 'Url':
+      named(item.entries, 'an address')
+      break
+    case 'Form':
+      named(
+        item.items.filter(each => each.kind === 'FormField'),
+        'a field'
+      )
+      break
     case 'Component':
       named(
         item.members.filter(member => member.kind === 'State' || member.kind === 'Derived'),

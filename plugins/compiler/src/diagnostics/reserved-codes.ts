@@ -4,7 +4,7 @@
  */
 export const reservedCodes: Readonly<Record<string, string>> = {
   E028: 'The code rejects workflows, activities and schedules, which this compiler supports.',
-  E200: 'In `url`, duplicate names are `typecheck.duplicate_name`.',
+  E200: 'In `url`, duplicate addresses and parameters are `typecheck.duplicate_name`.',
   E201: 'In `url`, unknown types are `typecheck.undefined_type`.',
   E202: 'In `url`, syntax errors are `E0001`.',
   'vox/ai/unknown-task-category': 'Task categories are part of the model selection, not of the language.',

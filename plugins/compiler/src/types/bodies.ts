@@ -28,6 +28,7 @@ import { meaningOf, reportUndefined } from './resolve.ts'
 import { checkRoute } from './route-loaders.ts'
 import { ANY, answer, named, type Type, unannotated } from './type.ts'
 import { unify } from './unify.ts'
+import { checkUrl } from './url-parameters.ts'
 
 /** Decorators whose arguments may use the parameters of the function. */
 const CONDITIONS: ReadonlySet<string> = new Set(['require', 'ensure', 'invariant'])
@@ -91,6 +92,9 @@ function inferDeclaration(inference: BodyInference, item: Declaration): void {
       return
     case 'StateMachine':
       checkMachine(inference, item)
+      return
+    case 'Url':
+      checkUrl(context, item)
   }
 }
 

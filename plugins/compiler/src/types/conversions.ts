@@ -53,10 +53,54 @@ export function coerce(context: Context, at: Expression, found: Type, expected: 
     reportMismatch(context, at, value, target, why)
     return target
   }
-  if (conversion !== null && !(conversion.kind === 'some' && why.wrapsSome === 'stored')) {
-    applyConversion(context, at, conversion)
+  const checked = conversion === null ? checkOfParts(value, target) : withCheck(value, target, conversion)
+  if (checked !== null && !(why.wrapsSome === 'stored' && isStoredAsIs(checked, target))) {
+    applyConversion(context, at, checked)
   }
   return target.kind === 'var' || target.kind === 'any' ? value : target
+}
+
+/** A column that may be empty stores a value and `Some(value)` alike, and checks it itself. */
+function isStoredAsIs({ kind }: Conversion, target: Type): boolean {
+  return kind === 'some' || (kind === 'any' && target.kind === 'named' && target.def === OPTION)
+}
+
+/** Returns a check of the parts of a value of type any for which the expected type names a type; null if it has none. */
+function checkOfParts(value: Type, target: Type): Conversion | null {
+  return closesAny(value, target) ? { kind: 'any', type: target } : null
+}
+
+/** Adds a check of the parts of type any to a conversion that leaves the parts as they are. */
+function withCheck(value: Type, target: Type, conversion: Conversion): Conversion {
+  if (conversion.kind === 'unwrap' && conversion.inner === null && value.kind === 'answer') {
+    const inner = checkOfParts(resolved(value.value), target.kind === 'answer' ? resolved(target.value) : target)
+    return inner === null ? conversion : { kind: 'unwrap', inner }
+  }
+  return conversion
+}
+
+/** True if a part of a value has type any, but another type in the expected one. Functions cannot be checked. */
+function closesAny(value: Type, target: Type): boolean {
+  if (value === target || target.kind === 'any' || target.kind === 'error' || target.kind === 'var') return false
+  switch (value.kind) {
+    case 'any':
+      return target.kind !== 'fn' && target.kind !== 'rigid'
+    case 'named':
+      if (target.kind !== 'named' || value.def !== target.def) return false
+      return value.args.some((arg, index) => closesAny(resolved(arg), resolved(target.args[index] ?? ANY)))
+    case 'tuple':
+      if (target.kind !== 'tuple') return false
+      return value.items.some((item, index) => closesAny(resolved(item), resolved(target.items[index] ?? ANY)))
+    case 'record': {
+      if (target.kind !== 'record') return false
+      for (const [name, field] of value.fields) {
+        if (closesAny(resolved(field), resolved(target.fields.get(name) ?? ANY))) return true
+      }
+      return false
+    }
+    default:
+      return false
+  }
 }
 
 /**
@@ -110,7 +154,8 @@ function answerTo(value: AnswerType, target: Type, at: Expression | null, wrapsS
         : false
     }
   }
-  return conversionTo(resolved(value.value), target, at, wrapsSome) === false ? false : { kind: 'unwrap' }
+  const inner = conversionTo(resolved(value.value), target, at, wrapsSome)
+  return inner === false ? false : { kind: 'unwrap', inner }
 }
 
 /** A route that declares `to T` may also answer `Ok(value)` or an Error. */
@@ -150,7 +195,7 @@ function recordTo(value: RecordType, target: NamedType, at: Expression | null, w
     if (conversionTo(resolved(type), resolved(fieldTypeOf(target, field)), null, true) === false) return false
   }
   for (const [name, field] of fields) if (!field.isOptional && !value.fields.has(name)) return false
-  return { kind: 'record', def: target.def }
+  return { kind: 'record', type: target }
 }
 
 /** A row, also one with some of its columns, becomes a struct with such fields. */
@@ -162,7 +207,7 @@ function rowTo(value: NamedType, target: NamedType): Conversion | false {
     if (column === undefined ? !field.isOptional : conversionTo(resolved(column.type), wanted, null, true) === false)
       return false
   }
-  return { kind: 'record', def: target.def }
+  return { kind: 'record', type: target }
 }
 
 /** Types whose elements convert like separate values: results of the database. */

@@ -64,7 +64,7 @@ export function checkRecord(inference: Inference, literal: ObjectLiteral, expect
   if (target.def.fields === null) return coerce(context, literal, inferRecord(inference, literal), target, why)
   checkFields(inference, literal.entries, target, literal)
   noteDefaults(context, literal, target.def)
-  context.convert(literal, { kind: 'record', def: target.def })
+  context.convert(literal, { kind: 'record', type: target })
   return target
 }
 

@@ -6,7 +6,7 @@ import type { Span } from '../syntax/node.ts'
 import type { Effect } from './effect.ts'
 import type { ModuleNames } from './module-names.ts'
 import type { NativeSignature } from './natives/natives-contract.ts'
-import type { FieldType, Type, TypeDef } from './type.ts'
+import type { FieldType, NamedType, Type, TypeDef } from './type.ts'
 
 /** Conversion of a value at the place that takes it, beyond the text of the program. */
 export type Conversion =
@@ -14,17 +14,17 @@ export type Conversion =
   | { readonly kind: 'float' }
   /** A float or int literal becomes a decimal with exactly its digits. */
   | { readonly kind: 'decimal' }
-  /** The value of a database operation is taken; a failure throws. */
-  | { readonly kind: 'unwrap' }
+  /** The value of a database operation is taken, then converted; a failure throws. */
+  | { readonly kind: 'unwrap'; readonly inner: Conversion | null }
   /** The `Result` of a database operation is kept. */
   | { readonly kind: 'keep' }
-  /** A record becomes a struct, a variant or a row. */
-  | { readonly kind: 'record'; readonly def: TypeDef }
+  /** A record becomes a struct or a row. */
+  | { readonly kind: 'record'; readonly type: NamedType }
   /** A record literal becomes a Map. */
   | { readonly kind: 'map' }
   /** A value becomes `Some(value)`, after another conversion. */
   | { readonly kind: 'some'; readonly inner: Conversion | null }
-  /** A value of any type is checked when the program runs. */
+  /** A value of type any, or with parts of type any, is checked when the program runs. */
   | { readonly kind: 'any'; readonly type: Type }
 
 /** The callee of a call, and how its arguments meet the parameters. */

@@ -48,6 +48,13 @@ t.test('duplicate names of one kind are reported', t => {
   t.same(findings('fn f(_: int, _: int) { fn(x, x) x }'), ['typecheck.duplicate_name of x'])
   t.match(diagnosticsOf('type A = | X\ntype B = | X'), [{ code: 'typecheck.duplicate_name', severity: 'warning' }])
   t.same(findings('actor A { on go() { } on go() { } }'), ['typecheck.duplicate_name of go'])
+  t.same(findings('state_machine M { state A state A }'), ['typecheck.duplicate_name of A'])
+  const twice = 'state A terminal state B on go from A -> B on go from A -> A'
+  t.same(findings(`state_machine M { ${twice} }`), ['typecheck.duplicate_name of go'])
+  t.same(findings('url Links { home home }'), ['typecheck.duplicate_name of home'])
+  t.same(findings('@form Sign {\nfield a: str label("A")\nfield a: str label("A")\n}'), [
+    'typecheck.duplicate_name of a'
+  ])
   t.end()
 })
 

@@ -127,6 +127,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.unknown_field': ['type P { x: int }\nfn f(p: P) { p.y }', 'y'],
   'typecheck.unknown_method': ['fn f() { "a".uper() }', 'uper'],
   'typecheck.unknown_std': ['fn f() { std.fs.raed("a") }', 'raed'],
+  'typecheck.url.parameter': ['url Links { tagged(tags: List[str]) }', 'List[str]'],
   'typecheck.with.misplaced_option': [`${BLOG}workflow w() { a() with { mens: "join" } }`, 'mens'],
   'typecheck.with.not_record': [`${BLOG}workflow w() { a() with 3 }`, '3'],
   'typecheck.with.operand': ['fn g() to int { 1 }\nworkflow w() { g() with { retries: 1 } }', 'g()'],

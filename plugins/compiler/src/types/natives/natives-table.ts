@@ -87,10 +87,10 @@ export const NATIVE_NAMESPACES: Readonly<Record<string, string>> = {
   'std.time': `
     now_ms() to int uses time // Returns the milliseconds since 1970.`,
   'std.log': `
-    debug(message: any) to Unit // Writes a debug message to the log.
-    info(message: any) to Unit // Writes a message to the log.
-    warn(message: any) to Unit // Writes a warning to the log.
-    error(message: any) to Unit // Writes an error to the log.`,
+    debug(message: any, fields?: any) to Unit // Writes a debug message to the log, with further values as a record.
+    info(message: any, fields?: any) to Unit // Writes a message to the log, with further values as a record.
+    warn(message: any, fields?: any) to Unit // Writes a warning to the log, with further values as a record.
+    error(message: any, fields?: any) to Unit // Writes an error to the log, with further values as a record.`,
   'std.random': `
     float() to float uses random // Returns a random number from 0 up to, but not including, 1.
     int(low: int, high: int) to int uses random // Returns a random int; the upper bound is exclusive.
