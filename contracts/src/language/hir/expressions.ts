@@ -320,6 +320,8 @@ export interface For extends Value<'For'> {
 export interface Lambda extends Value<'Lambda'> {
   readonly params: readonly LocalId[]
   readonly defaults: readonly (Expr | null)[]
+  /** True for `@cancellable fn`: it ends when its component leaves the page. */
+  readonly isCancellable: boolean
   /** Variables of enclosing functions that it uses. */
   readonly captures: readonly LocalId[]
   readonly body: Expr
