@@ -108,8 +108,36 @@ export const settings = t.object({
         folder: t.string({
           default: '.vox/files',
           minLength: 1,
-          description: 'Folder of stored files, relative to the project.'
+          description: 'Folder of stored files, relative to the project; with s3, only of files that arrive.'
         }),
+        s3: t.optional(
+          t.object(
+            {
+              endpoint: t.string({
+                pattern: '^https?://[^/?#@]+/?$',
+                description: 'Address of the server, such as https://s3.eu-central-1.amazonaws.com.'
+              }),
+              bucket: t.string({
+                pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$',
+                description: 'Name of the bucket, which exists.'
+              }),
+              region: t.string({ default: 'us-east-1', minLength: 1, description: 'Region of the bucket.' }),
+              prefix: t.string({
+                default: '',
+                pattern: '^([A-Za-z0-9_-][A-Za-z0-9._/-]{0,199})?$',
+                description: 'Path of the files in the bucket.'
+              }),
+              access_key: t.secret({ minLength: 1, description: 'Id of the access key.' }),
+              secret_key: t.secret({ minLength: 1, description: 'Secret of the access key.' }),
+              session_token: t.optional(t.secret({ minLength: 1, description: 'Token of a temporary access key.' })),
+              path_style: t.boolean({
+                default: true,
+                description: 'Whether the bucket is a part of the path; otherwise it is a part of the host name.'
+              })
+            },
+            { description: 'Bucket of a server with the protocol of Amazon S3, for the content of stored files.' }
+          )
+        ),
         max_bytes: t.integer({
           default: 52_428_800,
           minimum: 1,

@@ -1,8 +1,9 @@
-import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { constants, createReadStream } from 'node:fs'
+import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { type BlobStore, type ByteRange, diskFailure, fileUnknown } from './blob-store.ts'
+import type { StagedFile } from './staging.ts'
 
 /** Keeps content in a folder. */
 export class DiskBlobs implements BlobStore {
@@ -13,7 +14,7 @@ export class DiskBlobs implements BlobStore {
     this.#folder = folder
   }
 
-  async put(key: string, path: string): Promise<void> {
+  async put(key: string, { path }: StagedFile): Promise<void> {
     const target = join(this.#folder, key)
     try {
       await mkdir(dirname(target), { recursive: true, mode: 0o700 })
@@ -48,6 +49,18 @@ export class DiskBlobs implements BlobStore {
         const found = await stat(join(this.#folder, prefix, folder, name)).catch(() => null)
         if (found?.isFile()) yield { key: `${prefix}/${folder}/${name}`, storedAt: found.mtimeMs }
       }
+    }
+  }
+
+  /** A file is renamed at once, so nothing is left of an upload here. */
+  async clean(): Promise<void> {}
+
+  async check(): Promise<void> {
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+      await access(this.#folder, constants.R_OK | constants.W_OK)
+    } catch (error) {
+      throw diskFailure(error, 'the folder of stored files cannot be used')
     }
   }
 }

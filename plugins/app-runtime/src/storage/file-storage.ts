@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { DatabaseStore, SqlValue } from '@svc/contracts'
 import { quoted } from '../schema/names.ts'
@@ -55,7 +56,12 @@ export class FileStorage {
   /** Moves content to the blob store. The caller inserts the row, which the result describes. */
   async keep(staged: StagedFile, name: string, contentType: string): Promise<FileInfo & { readonly sha256: string }> {
     const id = newFileId()
-    await this.#options.blobs.put(await this.#keyOf(id), staged.path, staged.size)
+    try {
+      await this.#options.blobs.put(await this.#keyOf(id), staged)
+    } catch (error) {
+      await rm(staged.path, { force: true })
+      throw error
+    }
     return { id, name: safeName(name), contentType: mediaType(contentType), size: staged.size, sha256: staged.sha256 }
   }
 
@@ -79,6 +85,11 @@ export class FileStorage {
     const [row] = rows
     if (row === undefined) throw fileUnknown(id)
     return fileOf(row)
+  }
+
+  /** Throws `RUN_STORAGE` if content cannot be stored. */
+  check(): Promise<void> {
+    return this.#options.blobs.check()
   }
 
   async read(id: string, range?: ByteRange): Promise<Readable> {
@@ -115,6 +126,7 @@ export class FileStorage {
       const { rows } = await store.query(`SELECT 1 FROM ${FILES_TABLE} WHERE id = ?`, [key.split('/').at(-1) ?? ''])
       if (rows.length === 0) await blobs.remove(key)
     }
+    await blobs.clean(prefix, now - UNUSED_MS)
     await staging.clean(now)
     return removed
   }

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path'
 import type { DatabaseStore, HttpHandlerRoute, Program } from '@svc/contracts'
-import type { PluginContext } from '@svc/plugin-sdk'
+import { errorMessage, type PluginContext } from '@svc/plugin-sdk'
 import { openAuthSecrets } from '../auth/secret.ts'
 import { isFile } from '../schema/column-type.ts'
 import { authSettings, filesSettings, type Settings } from '../settings.ts'
@@ -8,7 +7,7 @@ import type { BridgeAnswers } from '../threads/bridge.ts'
 import { downloadRoutes } from './download-route.ts'
 import type { FileStorage } from './file-storage.ts'
 import { FileUrls } from './file-urls.ts'
-import { openStorage } from './open-storage.ts'
+import { openStorage, storageSettings } from './open-storage.ts'
 import { storageAnswers } from './storage-answers.ts'
 import { Uploads } from './uploads.ts'
 
@@ -22,15 +21,17 @@ export interface ProgramFiles {
 
 /** Opens the files of a program. `key`: key of the program. */
 export async function openFiles(
-  { config, projectRoot }: Pick<PluginContext<Settings>, 'config' | 'projectRoot'>,
+  { config, projectRoot, log }: Pick<PluginContext<Settings>, 'config' | 'projectRoot' | 'log'>,
   program: Program,
   key: string,
   store: DatabaseStore
 ): Promise<ProgramFiles> {
-  const { folder, max_bytes: maxBytes, types } = filesSettings(config)
+  const { types } = filesSettings(config)
   const { all } = await openAuthSecrets(authSettings(config).secret, projectRoot, store)
-  const storage = openStorage(program, key, store, { folder: resolve(projectRoot, folder), maxBytes })
+  const storage = openStorage(program, key, store, storageSettings(config, projectRoot))
   const urls = FileUrls.of(all)
+  // The program is served in any case: the storage may be back before a call needs it.
+  void storage.check().catch((error: unknown) => log.warn(errorMessage(error), { program: key }))
   return {
     storage,
     answers: storageAnswers(storage, urls),
