@@ -3,6 +3,7 @@ import dns from 'node:dns'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import os from 'node:os'
+import { withoutWarnings } from '../core/without-warnings.ts'
 
 /**
  * Calls with which code reaches other processes, a debugger, flags of V8 or files past Node's permission model. Flags
@@ -79,24 +80,13 @@ function refuseAll(path: string, names: readonly string[]): void {
   const [module = '', ...keys] = path.split('.')
   let target: unknown
   try {
-    target = module === 'process' ? process : module === 'os' ? os : loadQuietly(`node:${module}`)
+    target = module === 'process' ? process : module === 'os' ? os : withoutWarnings(() => load(`node:${module}`))
   } catch {
     // A worker has no trace events, and some builds of Node have no inspector.
     return
   }
   for (const key of keys) target = (target as Record<string, unknown> | undefined)?.[key]
   if (target !== undefined) refuse(target as object, module, names)
-}
-
-/** Loads a module of Node without its warning that it is experimental. */
-function loadQuietly(specifier: string): unknown {
-  const { emitWarning } = process
-  process.emitWarning = () => {}
-  try {
-    return load(specifier)
-  } finally {
-    process.emitWarning = emitWarning
-  }
 }
 
 /** Replaces functions that exist by ones that throw the error of Node's permission model. */

@@ -9,6 +9,7 @@ import * as sdk from '@svc/plugin-sdk'
 import { defined, errorMessage } from '@svc/plugin-sdk'
 import * as check from '@svc/plugin-sdk/check'
 import type { InstanceHooks } from '../core/plugin-source.ts'
+import { withoutWarnings } from '../core/without-warnings.ts'
 import { claim, framesOf } from '../guards/attribution.ts'
 import { Guards } from '../guards/guards.ts'
 import { guardNode } from '../guards/modules.ts'
@@ -228,7 +229,9 @@ function importFrom(file: string, specifier: string): Promise<unknown> {
     filename: file,
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
   })
-  return (script.runInThisContext() as (specifier: string) => Promise<unknown>)(specifier)
+  const load = script.runInThisContext() as (specifier: string) => Promise<unknown>
+  // Node warns of its option for the loader. The module itself runs later.
+  return withoutWarnings(() => load(specifier))
 }
 
 function evaluateError(code: PluginCode, cause: unknown): Error {

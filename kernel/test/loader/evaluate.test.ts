@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import * as sdk from '@svc/plugin-sdk'
@@ -158,4 +158,24 @@ t.test('V8 knows code by the URL of the compiled file, and URLs are reused', asy
   t.equal(third.url, first.url)
   await second.dispose()
   await third.dispose()
+})
+
+t.test('an import while a plugin runs shows no warning of Node', t => {
+  const root = folder(t)
+  write(root, { 'late.mjs': 'export const value = 7' })
+  const script = `
+    const { evaluate } = await import(${JSON.stringify(import.meta.resolve('#loader'))})
+    const text = "exports.default = { kind: 'plugin', name: 'sample', activate() {} }; " +
+      "__svc_import('../late.mjs').then(({ value }) => console.log(value))"
+    evaluate(
+      { name: 'sample', root: ${JSON.stringify(root)}, text, preloaded: new Map() },
+      {},
+      { effect() {}, failed() {} }
+    )
+  `
+  const args = [...process.execArgv, '--input-type=module', '--eval', script]
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  t.equal(stdout.trim(), '7')
+  t.equal(stderr, '')
+  t.end()
 })
