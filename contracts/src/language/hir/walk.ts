@@ -1,6 +1,6 @@
-import type { Hir } from '@svc/contracts'
+import type { Expr, Stmt } from './expressions.ts'
 
-export type HirNode = Hir.Expr | Hir.Stmt
+export type HirNode = Expr | Stmt
 
 /** Marks the end of a `switch` over all kinds of nodes. */
 export function unreachable(node: never): never {

@@ -1,0 +1,224 @@
+import { type Hir, walkHir } from '@svc/contracts'
+import { SourceOffsets } from '../hir/byte-offsets.ts'
+import type { TypeTable } from '../hir/type-table.ts'
+import type { Declaration } from '../syntax/ast.ts'
+import type { Span } from '../syntax/node.ts'
+import type { ModuleNames } from '../types/module-names.ts'
+import type { TypeDef } from '../types/type.ts'
+import type { TypedModule } from '../types/typed-module.ts'
+import { ANY } from './value-types.ts'
+
+/** Code that cannot be translated faithfully. */
+export interface Problem {
+  readonly code: 'web.no_value_yet' | 'web.not_in_browser'
+  readonly message: string
+  readonly span: Span
+}
+
+/** How browser code calls a function of the program. */
+export type FunctionKind =
+  /** Over HTTP. `write` may change data on the server. */
+  | 'read'
+  | 'write'
+  /** Translated to TypeScript as well. */
+  | 'local'
+  /** Used as an element in views. */
+  | 'view'
+  | 'server'
+
+/** Code of a program that browsers may run. */
+export interface ProgramCode {
+  readonly text: string
+  readonly types: TypeTable
+  readonly functions: ReadonlyMap<string, Hir.Body>
+  readonly constants: ReadonlyMap<string, Hir.Body>
+  /** Defaults of the fields of structs, by type. */
+  readonly defaults: ReadonlyMap<string, ReadonlyMap<string, Hir.Body>>
+}
+
+/** Synchronous device functions. */
+const SYNCHRONOUS: ReadonlySet<string> = new Set(['std.mobile.platform', 'std.mobile.has_camera'])
+
+/** True for a device function that returns a promise. */
+export function isDeviceCall(native: string): boolean {
+  return native.startsWith('std.mobile.') && !SYNCHRONOUS.has(native)
+}
+
+/** Declarations, code and problems that all modules of a build share. */
+export class EmittedProgram {
+  readonly typed: TypedModule
+  readonly names: ModuleNames
+  readonly code: ProgramCode
+  /** Names of the live queries. */
+  readonly live: ReadonlySet<string>
+  readonly problems: Problem[] = []
+  readonly #offsets: SourceOffsets
+  readonly #isAsync = new Map<string, boolean>()
+  readonly #components: ReadonlyMap<string, ViewDeclaration>
+
+  constructor(typed: TypedModule, code: ProgramCode, live: ReadonlySet<string>) {
+    this.typed = typed
+    this.names = typed.names
+    this.code = code
+    this.live = live
+    this.#offsets = new SourceOffsets(code.text)
+    this.#components = new Map(
+      typed.module.items.flatMap(item => (isComponent(item) ? [[item.name.text, item] as const] : []))
+    )
+  }
+
+  /** Returns the declaration that views use as the element `name`; see {@link isComponent}. */
+  component(name: string): ViewDeclaration | undefined {
+    return this.#components.get(name)
+  }
+
+  /** Returns the fields of a record, a struct or a row with their types; null for other types. */
+  fieldsOf(type: Hir.Type): ReadonlyMap<string, Hir.Type> | null {
+    if (type.kind === 'record') return new Map(type.fields)
+    const def = this.#defOf(type)
+    if (def === null || def.fields === null || type.kind !== 'named') return null
+    return new Map([...def.fields].map(([name, field]) => [name, this.#within(def, type, field.type)]))
+  }
+
+  fieldType(type: Hir.Type, name: string): Hir.Type {
+    return this.fieldsOf(type)?.get(name) ?? ANY
+  }
+
+  /** Returns the variants of a declared type, each with its fields; null for other types. */
+  variantsOf(type: Hir.Type): readonly EmittedVariant[] | null {
+    const def = this.#defOf(type)
+    if (def === null || def.variants === null || type.kind !== 'named') return null
+    return def.variants.map(({ name, fields, isRecord }) => ({
+      name,
+      isRecord,
+      fields: fields.map(field => [field.name, this.#within(def, type, field.type)] as const)
+    }))
+  }
+
+  #defOf(type: Hir.Type): TypeDef | null {
+    if (type.kind !== 'named') return null
+    const def = this.typed.defOf(type.name)
+    return def === undefined || def.declaration === null ? null : def
+  }
+
+  #within(def: TypeDef, { args }: Hir.Type & { kind: 'named' }, of: Parameters<TypeTable['of']>[0]): Hir.Type {
+    const type = this.code.types.of(of)
+    return def.generics.length === 0
+      ? type
+      : substituted(type, new Map(def.generics.map(({ name }, i) => [name, args[i] ?? ANY])))
+  }
+
+  kindOf(name: string): FunctionKind {
+    const entry = this.names.get(name)
+    if (entry?.kind !== 'function' || entry.declaration.kind !== 'Function') return 'server'
+    const { declaration } = entry
+    switch (declaration.role) {
+      case 'query':
+        return 'read'
+      case 'mutation':
+      case 'server':
+        return 'write'
+      case 'plain':
+        if (declaration.body === null) return 'server'
+        return isComponent(declaration) ? 'view' : 'local'
+      case 'component':
+      case 'island':
+      case 'loading':
+        return 'view'
+      default:
+        return 'server'
+    }
+  }
+
+  /** True if a function waits for the server or the device. */
+  isAsync(name: string): boolean {
+    const kind = this.kindOf(name)
+    if (kind === 'read' || kind === 'write') return true
+    const body = kind === 'local' ? this.code.functions.get(name) : undefined
+    if (body === undefined) return false
+    const known = this.#isAsync.get(name)
+    if (known !== undefined) return known
+    // A recursive call waits only if another part of the function does.
+    this.#isAsync.set(name, false)
+    let waits = false
+    for (const statement of body.block) {
+      walkHir(statement, node => {
+        if (node.kind === 'Call' && this.isAsync(node.name)) waits = true
+        if (node.kind === 'CallNative' && isDeviceCall(node.native)) waits = true
+        return !waits
+      })
+    }
+    this.#isAsync.set(name, waits)
+    return waits
+  }
+
+  /** Returns the result type of a function, or the type of a constant. */
+  resultOf(declaration: Declaration): Hir.Type {
+    return this.code.types.of(this.typed.resultOf(declaration))
+  }
+
+  report(code: Problem['code'], message: string, span: Hir.Span): void {
+    this.problem({ code, message, span: this.#offsets.span(span) })
+  }
+
+  /** Adds a problem whose place is an offset in the text. */
+  problem({ code, message, span: { start, end } }: Problem): void {
+    if (this.problems.some(each => each.span.start === start && each.span.end === end && each.code === code)) return
+    this.problems.push({ code, message, span: { start, end } })
+  }
+}
+
+export interface EmittedVariant {
+  readonly name: string
+  /** True if the payload is written in braces. */
+  readonly isRecord: boolean
+  readonly fields: readonly (readonly [name: string, type: Hir.Type])[]
+}
+
+/** Replaces the type parameters of a declaration by the arguments of its use. */
+function substituted(type: Hir.Type, args: ReadonlyMap<string, Hir.Type>): Hir.Type {
+  const inner = (each: Hir.Type): Hir.Type => substituted(each, args)
+  switch (type.kind) {
+    case 'param':
+      return args.get(type.name) ?? type
+    case 'named':
+      return type.args.length === 0 ? type : { ...type, args: type.args.map(inner) }
+    case 'fn':
+      return { kind: 'fn', params: type.params.map(inner), result: inner(type.result) }
+    case 'tuple':
+      return { kind: 'tuple', items: type.items.map(inner) }
+    case 'record':
+      return { kind: 'record', fields: type.fields.map(([name, each]) => [name, inner(each)] as const) }
+    default:
+      return type
+  }
+}
+
+export type ViewDeclaration = Extract<
+  Declaration,
+  { kind: 'Component' | 'Fragment' | 'Island' | 'V0' | 'Form' | 'Function' }
+>
+
+/**
+ * True if views may use a declaration as an element:
+ * - a component, fragment, island, V0 component or form;
+ * - a function with the role component, island or loading;
+ * - a plain function with the declared result type `Element` and a capitalised name.
+ */
+export function isComponent(item: Declaration): item is ViewDeclaration {
+  switch (item.kind) {
+    case 'Component':
+    case 'Fragment':
+    case 'Island':
+    case 'V0':
+    case 'Form':
+      return true
+    case 'Function': {
+      if (item.role === 'component' || item.role === 'island' || item.role === 'loading') return true
+      const isElement = item.result?.kind === 'NamedType' && item.result.path.at(-1)?.text === 'Element'
+      return item.role === 'plain' && isElement && /^[A-Z]/.test(item.name.text)
+    }
+    default:
+      return false
+  }
+}
