@@ -146,7 +146,7 @@ export interface LocalRead extends Value<'Local'> {
   readonly local: LocalId
 }
 
-/** A state field of the actor or agent whose handler or migration runs. */
+/** A state field of the actor or agent whose handler or migration runs, or a parameter of its `spawn`. */
 export interface StateRead extends Value<'State'> {
   readonly field: string
 }
@@ -204,7 +204,7 @@ export interface Arguments {
   readonly args: readonly Expr[]
   /** For each argument, the index of its parameter. Parameters without an argument take their default. */
   readonly params: readonly number[]
-  /** The record after `with`; evaluated after the arguments. */
+  /** The record after `with`, evaluated before the arguments. Of two members of one name, the last one counts. */
   readonly options: Expr | null
 }
 
@@ -216,7 +216,10 @@ export interface Call extends Value<'Call'>, Arguments {
 /** Call of a value. */
 export interface CallValue extends Value<'CallValue'> {
   readonly callee: Expr
+  /** In source order. */
   readonly args: readonly Expr[]
+  /** For each argument, the index of its parameter. */
+  readonly params: readonly number[]
 }
 
 /** Call of a native function or method, by its key in the table of natives: `std.fs.read`, `List.map`. */
@@ -225,7 +228,7 @@ export interface CallNative extends Value<'CallNative'> {
   /** The value whose method is called; null for a function. */
   readonly receiver: Expr | null
   readonly args: readonly Expr[]
-  /** The record after `with`; evaluated after the arguments. */
+  /** The record after `with`; evaluated before the arguments. */
   readonly options: Expr | null
 }
 
@@ -237,11 +240,13 @@ export interface CallHandler extends Value<'CallHandler'>, Arguments {
   readonly isSend: boolean
 }
 
-/** Call of a method of a value whose type is `any`. */
+/** Call of a method of a value whose methods are unknown: of type `any`, or of a type of the host. */
 export interface CallMethod extends Value<'CallMethod'> {
   readonly receiver: Expr
   readonly method: string
   readonly args: readonly Expr[]
+  /** Names of the arguments, which a handler of an actor may have; null if none has a name. */
+  readonly names: readonly (string | null)[] | null
 }
 
 export interface Field extends Value<'Field'> {
@@ -347,20 +352,21 @@ export interface SideEffect extends Value<'SideEffect'> {
 
 /**
  * - `float`: an int becomes a float.
- * - `decimal`: a literal becomes a decimal with exactly its digits.
- * - `some`: a value becomes `Some(value)`.
- * - `struct`: a record becomes the struct or row `type`.
+ * - `struct`: a record or a row becomes the struct or row `type`.
  * - `unwrap`: the `Result` of a database operation, which a variable holds, becomes its value; a failure throws.
- * - `checked`: a value of type `any` is checked to be a `type`, at any depth. Throws `RUN_TYPE` with the place.
+ * - `checked`: a value of type `any`, or with parts of type `any`, is checked to be a `type`, at any depth. Throws
+ *   `RUN_TYPE` with the place.
  */
 export interface Convert extends Value<'Convert'> {
-  readonly conversion: 'float' | 'decimal' | 'some' | 'struct' | 'unwrap' | 'checked'
+  readonly conversion: 'float' | 'struct' | 'unwrap' | 'checked'
   readonly operand: Expr
 }
 
 /** An element of a view, or a use of a component. */
 export interface Element extends Value<'Element'> {
   readonly tag: string
+  /** True if it is written as a call: `panel(class="a") { … }`, `heading("Tasks")`. */
+  readonly isCall: boolean
   readonly attributes: readonly Attribute[]
   /** null for an element without an end tag. */
   readonly children: readonly Expr[] | null
