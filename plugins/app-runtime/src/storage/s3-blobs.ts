@@ -108,8 +108,8 @@ export class S3Blobs implements BlobStore {
     if (response.status === (range === undefined ? 200 : 206)) return response
     if (response.status === 404) {
       const text = await response.text()
-      if (tag(text, 'Code') === 'NoSuchBucket') throw await this.#client.failure(response, READING, text)
-      throw fileUnknown(name.split('/').at(-1) ?? name)
+      if ((tag(text, 'Code') ?? 'NoSuchKey') === 'NoSuchKey') throw fileUnknown(name.split('/').at(-1) ?? name)
+      throw await this.#client.failure(response, READING, text)
     }
     if (!response.ok) throw await this.#client.failure(response, READING)
     await response.body?.cancel()
@@ -171,7 +171,11 @@ export class S3Blobs implements BlobStore {
 
   async clean(prefix: string, before: number): Promise<void> {
     const query = { uploads: '', prefix: `${this.#prefix}${prefix}/` }
-    const xml = await this.#client.text({ method: 'GET', query }, LISTING)
+    const response = await this.#client.send({ method: 'GET', query }, LISTING)
+    const xml = await response.text()
+    // Not all servers list uploads.
+    if (response.status === 501 || response.status === 405) return
+    if (!response.ok) throw await this.#client.failure(response, LISTING, xml)
     for (const each of elements(xml, 'Upload')) {
       const [key, uploadId] = [tag(each, 'Key'), tag(each, 'UploadId')]
       if (key === null || uploadId === null || !(Date.parse(tag(each, 'Initiated') ?? '') < before)) continue

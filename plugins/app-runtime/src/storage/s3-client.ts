@@ -156,7 +156,10 @@ function reasonOf(status: number, code: string, bucket: string): [string, string
       'check access_key and secret_key in plugins.app-runtime.files.s3, the rights of the key, and the clock of this machine'
     ]
   }
-  return ['the server of the storage failed', 'try again, and look at the log of the server']
+  if (status < 500 && status >= 400) {
+    return ['the server refused the request', 'check plugins.app-runtime.files.s3, and look at the log of the server']
+  }
+  return ['the server failed', 'try again, and look at the log of the server']
 }
 
 /** Returns the text of the first element of a name. Ids and keys contain no entities. */
