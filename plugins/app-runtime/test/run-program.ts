@@ -30,7 +30,9 @@ export interface Surroundings {
 export function hostOf(lines: string[], capabilities: readonly Capability[] = CAPABILITIES): Host {
   return {
     print: line => lines.push(line),
-    log: (level, text) => lines.push(`${level}: ${text}`),
+    log: ({ level, text, fields }) => {
+      lines.push(`${level}: ${text}${fields === undefined ? '' : ` ${JSON.stringify(fields)}`}`)
+    },
     now: () => 1_700_000_000_000,
     random: () => 0.5,
     args: [],

@@ -138,7 +138,10 @@ export class ActorRuntime {
       const again = nextAttempt(first.attempts + 1, now)
       actors.failed(first.id, `${thrown.code}: ${thrown.message}`, again, now)
       const end = again === null ? 'and is dropped' : `and is retried in ${again - now} ms`
-      this.#machine.host.log('warn', `${address.actor}.${first.event} failed, ${end}: ${thrown.message}`)
+      this.#machine.host.log({
+        level: 'warn',
+        text: `${address.actor}.${first.event} failed, ${end}: ${thrown.message}`
+      })
       if (thrown.code === 'RUN_STEP_LIMIT' || thrown.code === 'RUN_TIME_LIMIT') throw thrown
       return true
     }

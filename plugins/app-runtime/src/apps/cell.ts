@@ -2,6 +2,7 @@ import type { SqlParameter, SqlValue } from '@svc/contracts'
 import type { TableColumn } from '../database/table-shape.ts'
 import type { Value } from '../interpreter/value.ts'
 import { Mismatch } from '../wire/mismatch.ts'
+import { withDigits } from '../wire/with-digits.ts'
 
 /** Characters or bytes beyond which a value is not read. */
 export const MAX_CELL = 65_536
@@ -24,14 +25,6 @@ function storedJson(stored: SqlValue): unknown {
   if (typeof stored === 'bigint') return String(stored)
   if (typeof stored === 'number') return Number.isFinite(stored) ? stored : String(stored)
   return stored instanceof Uint8Array ? { $bytes: Buffer.from(stored).toString('base64') } : stored
-}
-
-function withDigits(json: unknown): unknown {
-  if (typeof json === 'bigint') return String(json)
-  if (Array.isArray(json)) return json.map(withDigits)
-  if (typeof json !== 'object' || json === null) return json
-  // Creates own members even for the name __proto__.
-  return Object.fromEntries(Object.entries(json).map(([name, value]) => [name, withDigits(value)]))
 }
 
 /** Converts JSON of a client to a value to store. Throws a `Mismatch`. */

@@ -6,6 +6,7 @@ import { appErrors } from '../errors.ts'
 import { mismatch } from '../wire/mismatch.ts'
 import { describeFunctions, describeRoutes, describeTables, describeWorkflows } from './describe.ts'
 import type {
+  appActivity,
   appDescribe,
   appFeed,
   appList,
@@ -25,6 +26,7 @@ export interface AppHandlers {
   readonly list: Handler<typeof appList>
   readonly describe: Handler<typeof appDescribe>
   readonly feed: Handler<typeof appFeed>
+  readonly activity: Handler<typeof appActivity>
   readonly request: Handler<typeof appRequest>
   readonly search: Handler<typeof appSearch>
   readonly rows: Handler<typeof appTableRows>
@@ -96,6 +98,10 @@ export function appHandlers({ apps, address, needsToken }: AppServices): AppHand
     feed: async ({ since, limit }) => {
       const { upsert, remove, ...delta } = apps.calls.read(since, limit)
       return { ...delta, upsert: [...upsert], remove: [...remove] }
+    },
+    activity: async ({ since, limit }) => {
+      const { upsert, remove, ...delta } = apps.activity.read(since, limit)
+      return { ...delta, upsert: upsert.map(row => ({ ...row, seq: Number(row.id) })), remove: [...remove] }
     },
     request: async (input, call) => {
       const { file } = apps.get(input.app)

@@ -1,6 +1,7 @@
 import { dashboardSearchOutput } from '@svc/contracts'
 import { defineOperation, deltaOperation, t } from '@svc/plugin-sdk'
 import { appErrors, runErrors } from '../errors.ts'
+import { ACTIVITY_TOPIC } from './activity.ts'
 import { CALLS_TOPIC } from './call-log.ts'
 import { APPS_TOPIC } from './served-apps.ts'
 
@@ -146,6 +147,42 @@ export const appFeed = deltaOperation({
   expose: {
     rpc: true,
     cli: { command: 'app feed', view: { rows: 'upsert', columns: ['request_id', 'name', 'status', 'ms', 'sql'] } }
+  }
+})
+
+const count = (description: string) => t.nullable(t.integer({ description }))
+
+export const appActivity = deltaOperation({
+  id: 'app.activity',
+  summary: 'Show what a program does while svc dev serves it',
+  row: t.object({
+    id: t.string(),
+    seq: t.integer({ description: 'Position in the log.' }),
+    app: t.string(),
+    time: t.integer({ description: 'Unix milliseconds.' }),
+    event: t.enum(['request', 'call', 'sql', 'live', 'debug', 'info', 'warn', 'error'], {
+      description:
+        'request: an HTTP request was answered. call: a schedule, a tool or a live query ran. sql: a statement ran. live: clients received an update. Others: a line of the program, by its level.'
+    }),
+    text: t.string({ description: 'Method and path, SQL without values, or the line.' }),
+    function: t.nullable(t.string()),
+    status: count('HTTP status.'),
+    ms: t.nullable(t.number({ description: 'Milliseconds.' })),
+    values: count('Number of bound values.'),
+    rows: count('Number of returned rows.'),
+    changed: count('Number of changed rows.'),
+    error: t.nullable(t.string({ description: 'Code of the failure of a statement.' })),
+    clients: count('Number of clients that received an update.'),
+    request_id: t.nullable(t.string())
+  }),
+  watch: { on: [ACTIVITY_TOPIC] },
+  scopes: ['app.activity'],
+  expose: {
+    rpc: true,
+    cli: {
+      command: 'app activity',
+      view: { rows: 'upsert', columns: ['event', 'text', 'status', 'ms', 'rows', 'changed', 'request_id'] }
+    }
   }
 })
 

@@ -143,13 +143,47 @@ const feed: View = {
   empty: 'No calls yet. Each call of a route appears here when its response is sent.'
 }
 
+const activity: View = {
+  kind: 'table',
+  operation: 'app.activity',
+  key: 'id',
+  columns: [
+    { field: 'time', title: 'Time', format: 'time' },
+    { field: 'event', title: 'Event' },
+    { field: 'text', title: 'What' },
+    { field: 'status', title: 'Status', format: 'number' },
+    { field: 'ms', title: 'Duration', format: 'ms' },
+    { field: 'values', title: 'Values', format: 'number' },
+    { field: 'rows', title: 'Rows', format: 'number' },
+    { field: 'changed', title: 'Changed', format: 'number' },
+    { field: 'clients', title: 'Clients', format: 'number' },
+    { field: 'error', title: 'Error', format: 'code' },
+    { field: 'request_id', title: 'Request', format: 'code', link: openRecordedRequest }
+  ],
+  filters: [
+    {
+      name: 'event',
+      label: 'Event',
+      choices: ['request', 'call', 'sql', 'live', 'debug', 'info', 'warn', 'error'],
+      field: 'event'
+    },
+    { name: 'text', label: 'Text contains', field: 'text' },
+    { name: 'request', label: 'Request contains', field: 'request_id' }
+  ],
+  sort: '-seq',
+  empty: 'No activity yet. In svc dev, each request, its SQL, live updates and log lines appear here.'
+}
+
 const logs: LogView = {
   kind: 'log',
   operation: 'observability.logs.feed',
   time: 'time',
   level: 'level',
   message: 'message',
-  columns: [{ field: 'request_id', title: 'Request', link: openRecordedRequest }],
+  columns: [
+    { field: 'details', title: 'Details' },
+    { field: 'request_id', title: 'Request', link: openRecordedRequest }
+  ],
   filters: [
     { name: 'plugin', label: 'Plugin', field: 'plugin', default: 'app-runtime' },
     { name: 'level', label: 'Level', choices: ['debug', 'info', 'warn', 'error'], field: 'level' },
@@ -167,6 +201,7 @@ export function contributeAppPages(ctx: Pick<PluginContext, 'contribute'>, admin
     { title: 'Routes', view: { kind: 'stack', items: [{ view: about }, { title: 'Routes', view: routes }] } },
     { title: 'Tables', view: tables },
     { title: 'Live calls', view: feed },
+    { title: 'Activity', view: activity },
     {
       title: 'Functions',
       view: signatures(

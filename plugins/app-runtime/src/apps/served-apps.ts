@@ -1,6 +1,7 @@
 import type { DatabaseStore, Program } from '@svc/contracts'
 import { appErrors } from '../errors.ts'
 import type { Endpoint } from '../serving/endpoints.ts'
+import type { ActivityLog } from './activity.ts'
 import type { CallLog } from './call-log.ts'
 
 /** Topic that is announced when another version of a program is served. */
@@ -35,10 +36,12 @@ export interface AppEntry {
 /** The programs of this process, by name. */
 export class ServedApps {
   readonly calls: CallLog
+  readonly activity: ActivityLog
   readonly #entries = new Map<string, AppEntry>()
 
-  constructor(calls: CallLog) {
+  constructor(calls: CallLog, activity: ActivityLog) {
     this.calls = calls
+    this.activity = activity
   }
 
   /** Adds a program that is not served yet. */

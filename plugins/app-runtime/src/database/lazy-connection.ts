@@ -5,24 +5,27 @@ import {
   type SqlValue,
   type ThreadConnection
 } from '@svc/contracts'
-import { SqlLog } from './sql-log.ts'
+import { NO_ROWS, type RowCounts, SqlLog } from './sql-log.ts'
 
 type Kind = 'read' | 'write'
 
-export function countRows({ rows, changes }: SqlResult): number {
-  return rows.length > 0 ? rows.length : changes
+export function countsOf({ rows, changes }: SqlResult): RowCounts {
+  return { rows: rows.length, changed: changes }
 }
 
-export function countLength(rows: readonly unknown[]): number {
-  return rows.length
+export function countsOfRows(rows: readonly unknown[]): RowCounts {
+  return { rows: rows.length, changed: 0 }
 }
 
-function countOne(row: unknown): number {
-  return row === null ? 0 : 1
+const ONE_ROW: RowCounts = { rows: 1, changed: 0 }
+
+function countsOfRow(row: unknown): RowCounts {
+  return row === null ? NO_ROWS : ONE_ROW
 }
 
-function countNone(): number {
-  return 0
+function valuesOf(parameters: SqlParameters | undefined): number {
+  if (parameters === undefined) return 0
+  return Array.isArray(parameters) ? parameters.length : Object.keys(parameters).length
 }
 
 /** A connection in another process to the same database, for SQL that may not terminate. */
@@ -131,21 +134,21 @@ export class LazyConnection implements ThreadConnection {
   }
 
   query(sql: string, parameters?: SqlParameters): SqlResult {
-    return this.logged(sql, countRows, () => {
+    return this.logged(sql, parameters, countsOf, () => {
       this.#beginIfNeeded()
       return this.#connection.query(sql, parameters)
     })
   }
 
   rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[] {
-    return this.logged(sql, countLength, () => {
+    return this.logged(sql, parameters, countsOfRows, () => {
       this.#beginIfNeeded()
       return this.#connection.rows(sql, parameters)
     })
   }
 
   row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null {
-    return this.logged(sql, countOne, () => {
+    return this.logged(sql, parameters, countsOfRow, () => {
       this.#beginIfNeeded()
       return this.#connection.row(sql, parameters)
     })
@@ -153,21 +156,22 @@ export class LazyConnection implements ThreadConnection {
 
   execute(sql: string, parameters?: SqlParameters): SqlResult {
     if (this.#kind === null) this.#onStore()
-    return this.logged(sql, countRows, () => {
+    return this.logged(sql, parameters, countsOf, () => {
       this.#beginIfNeeded()
       return this.#connection.execute(sql, parameters)
     })
   }
 
-  /** Runs a statement and logs it, its wait for a lock included. `rowsOf`: number of rows of its result. */
-  logged<A>(sql: string, rowsOf: (result: A) => number, run: () => A): A {
+  /** Runs a statement and logs it, its wait for a lock included. `counts`: counts the rows of its result. */
+  logged<A>(sql: string, parameters: SqlParameters | undefined, counts: (result: A) => RowCounts, run: () => A): A {
     const started = performance.now()
+    const values = valuesOf(parameters)
     try {
       const result = run()
-      this.log.add(sql, started, rowsOf(result))
+      this.log.add(sql, values, started, counts(result))
       return result
     } catch (error) {
-      this.log.add(sql, started, 0, error)
+      this.log.add(sql, values, started, NO_ROWS, error)
       throw error
     }
   }
@@ -184,7 +188,12 @@ export class LazyConnection implements ThreadConnection {
     const connection = this.#end()
     if (!connection.inTransaction) return
     if (isWrite) this.#onStore()
-    this.logged('COMMIT', countNone, () => connection.commit())
+    this.logged(
+      'COMMIT',
+      undefined,
+      () => NO_ROWS,
+      () => connection.commit()
+    )
   }
 
   rollback(): void {

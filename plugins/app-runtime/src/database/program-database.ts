@@ -2,10 +2,10 @@ import type { DatabaseCapabilities, SqlParameter, SqlResult, SqlValue, ThreadCon
 import { isSvcError } from '@svc/plugin-sdk'
 import { fail } from '../interpreter/failure.ts'
 import { databaseFailure } from './database-failure.ts'
-import { countLength, countRows, LazyConnection } from './lazy-connection.ts'
+import { countsOf, countsOfRows, LazyConnection } from './lazy-connection.ts'
 import type { RawSqlUse } from './raw-sql-use.ts'
 import type { SearchNeed } from './search-sql.ts'
-import type { SqlLog } from './sql-log.ts'
+import type { RowCounts, SqlLog } from './sql-log.ts'
 
 /** Remaining time of the running program. */
 export interface RunningTime {
@@ -137,12 +137,12 @@ export class ProgramDatabase {
     this.statements++
     return this.#mapErrors('the database', () => {
       try {
-        return this.#raw(sql, countRows, connection => connection.query(sql, parameters))
+        return this.#raw(sql, parameters, countsOf, connection => connection.query(sql, parameters))
       } catch (error) {
         if (!isSvcError(error, 'DBS_READ_ONLY') || this.#connection.kind === 'read') throw error
         this.#connection.log.forget()
         if (this.#connection.kind === null) this.#onStore()
-        return this.#raw(sql, countRows, connection => connection.execute(sql, parameters))
+        return this.#raw(sql, parameters, countsOf, connection => connection.execute(sql, parameters))
       }
     })
   }
@@ -150,7 +150,9 @@ export class ProgramDatabase {
   /** Queries rows with SQL that is partly written by the program. */
   rawRows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
     this.statements++
-    return this.#mapErrors(table, () => this.#raw(sql, countLength, connection => connection.rows(sql, parameters)))
+    return this.#mapErrors(table, () =>
+      this.#raw(sql, parameters, countsOfRows, connection => connection.rows(sql, parameters))
+    )
   }
 
   /** Updates a replica, outside write transactions. */
@@ -171,11 +173,16 @@ export class ProgramDatabase {
   }
 
   /** Runs SQL of the program. The connection of this thread logs its statements itself. */
-  #raw<A>(sql: string, rowsOf: (result: A) => number, run: (connection: ThreadConnection) => A): A {
+  #raw<A>(
+    sql: string,
+    parameters: readonly SqlParameter[],
+    counts: (result: A) => RowCounts,
+    run: (connection: ThreadConnection) => A
+  ): A {
     const connection = this.#connection.forRawSql
     return connection === this.#connection
       ? run(connection)
-      : this.#connection.logged(sql, rowsOf, () => run(connection))
+      : this.#connection.logged(sql, parameters, counts, () => run(connection))
   }
 
   #mapErrors<A>(table: string, run: () => A): A {

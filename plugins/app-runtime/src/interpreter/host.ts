@@ -9,11 +9,21 @@ export type Capability = 'fs' | 'process' | 'env' | 'net' | 'browser' | 'secrets
 
 export const CAPABILITIES: readonly Capability[] = ['fs', 'process', 'env', 'net', 'browser', 'secrets']
 
+/** Further values of a log line, as plain JSON. */
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Line that a program printed or logged. */
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly text: string
+  readonly fields?: LogFields
+}
+
 /** The outside world of a program. All calls are synchronous. */
 export interface Host {
   /** Prints a line, passed without a line break. */
   print(line: string): void
-  log(level: 'debug' | 'info' | 'warn' | 'error', text: string): void
+  log(line: LogLine): void
   /** Milliseconds since 1970. */
   now(): number
   /** At least 0, below 1. */

@@ -5,8 +5,9 @@ import { Decimal } from './decimal.ts'
 import { display } from './display.ts'
 import { durationOf } from './duration.ts'
 import { fail } from './failure.ts'
-import { CAPABILITIES } from './host.ts'
+import { CAPABILITIES, type LogLine } from './host.ts'
 import { identityOf } from './identity.ts'
+import { logFields } from './log-fields.ts'
 import { elementCount } from './methods/call-method.ts'
 import { sortedBy } from './methods/sorted.ts'
 import { functionArg, intArg, listArg, type Native, native, textArg, unrepeatable } from './native.ts'
@@ -171,10 +172,11 @@ export const NATIVES: ReadonlyMap<string, Native> = new Map(
   })
 )
 
-function logging(level: 'debug' | 'info' | 'warn' | 'error'): Record<string, Native> {
+function logging(level: LogLine['level']): Record<string, Native> {
   return {
-    [`std.log.${level}`]: native(1, 1, ([text = null], { host, workflow }) => {
-      if (workflow?.isReplaying !== true) host.log(level, display(text))
+    [`std.log.${level}`]: native(1, 2, ([text = null, fields], { host, workflow }) => {
+      if (workflow?.isReplaying === true) return null
+      host.log({ level, text: display(text), ...(fields !== undefined && { fields: logFields(fields) }) })
       return null
     })
   }

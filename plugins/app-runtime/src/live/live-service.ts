@@ -5,6 +5,7 @@ import { ChangeFeed } from './change-feed.ts'
 import { LiveAccess } from './live-access.ts'
 import { LiveSockets } from './live-sockets.ts'
 import { LiveTopics } from './live-topics.ts'
+import { LiveUpdates, type OnUpdate } from './live-updates.ts'
 import { QueryStreams } from './query-streams.ts'
 import { QueryWatches, type RunQuery } from './query-watches.ts'
 import { TopicStreams } from './topic-streams.ts'
@@ -19,6 +20,7 @@ export interface LiveOptions {
   readonly ask: RunQuery
   readonly guards: Pick<Guards, 'of'>
   readonly log: Logger
+  readonly onUpdate?: OnUpdate
 }
 
 /** Live announcements of a served program's tables. */
@@ -39,13 +41,14 @@ export interface LiveService {
  * Triggers of the tables record changes, see `migrateSchema`. While there are listeners, the database is polled for
  * changes.
  */
-export function openLive({ store, program, ask, guards, log }: LiveOptions): LiveService | null {
-  const topics = new LiveTopics(program)
+export function openLive({ store, program, ask, guards, log, onUpdate }: LiveOptions): LiveService | null {
+  const updates = onUpdate === undefined ? null : new LiveUpdates(onUpdate)
+  const topics = new LiveTopics(program, updates)
   if (topics.isEmpty) return null
   const feed = new ChangeFeed(store, error => log.warn('table changes cannot be read', { error }))
   const access = new LiveAccess(guards)
   const streams = new TopicStreams(topics, feed, access)
-  const watches = new QueryWatches(topics, feed, access, ask)
+  const watches = new QueryWatches({ topics, feed, access, runQuery: ask, updates })
   const queries = new QueryStreams(watches)
   const sockets = new LiveSockets({ topics, feed, watches, access })
   const heart = setInterval(() => {

@@ -3,6 +3,7 @@ import { runErrors } from '../errors.ts'
 import { liveTables } from '../schema/live-tables.ts'
 import { tableName } from '../schema/names.ts'
 import type { Change } from './change-log.ts'
+import type { LiveUpdates } from './live-updates.ts'
 
 /** A change in the form that clients receive. */
 export interface Announcement {
@@ -22,8 +23,10 @@ export class LiveTopics {
   readonly #queries: ReadonlyMap<string, ReadonlySet<string>>
   readonly #namedBy: ReadonlyMap<string, ReadonlySet<string>>
   readonly #declared: ReadonlyMap<string, string>
+  readonly #updates: LiveUpdates | null
 
-  constructor(program: Program) {
+  constructor(program: Program, updates: LiveUpdates | null = null) {
+    this.#updates = updates
     const { topics, queries, namedBy } = liveTables(program)
     // Ids of rows that a caller may not read must not reach it.
     const ruled = new Set(program.rules.map(({ table }) => tableName(table)))
@@ -72,7 +75,9 @@ export class LiveTopics {
     })
   }
 
+  /** Returns a change for one client of a topic. */
   announce(topic: string, { id, table, op, row, at }: Change): Announcement {
+    this.#updates?.change(topic, id)
     return { id, topic, table: this.#declared.get(table) ?? table, op, row_id: row, at }
   }
 }

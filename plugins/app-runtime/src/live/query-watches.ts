@@ -2,10 +2,20 @@ import type { StreamCaller } from '../auth/guard.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { LiveAccess } from './live-access.ts'
 import type { LiveTopics } from './live-topics.ts'
+import type { LiveUpdates } from './live-updates.ts'
 import { type QueryAnswer, WatchedQuery } from './watched-query.ts'
 
 /** Runs a query of the program. `query` is the query string with its arguments, `caller` the caller as text. */
 export type RunQuery = (name: string, query: string, caller: string) => Promise<QueryAnswer>
+
+export interface QueryWatchesParts {
+  readonly topics: LiveTopics
+  readonly feed: ChangeFeed
+  readonly access: LiveAccess
+  readonly runQuery: RunQuery
+  /** Receives the sent results; null if they are not reported. */
+  readonly updates: LiveUpdates | null
+}
 
 /**
  * The queries that clients watch, over any connection. Equal calls share one run per change; if the result depends on
@@ -16,13 +26,15 @@ export class QueryWatches {
   readonly #feed: ChangeFeed
   readonly #access: LiveAccess
   readonly #runQuery: RunQuery
+  readonly #updates: LiveUpdates | null
   readonly #watched = new Map<string, WatchedQuery>()
 
-  constructor(topics: LiveTopics, feed: ChangeFeed, access: LiveAccess, runQuery: RunQuery) {
+  constructor({ topics, feed, access, runQuery, updates }: QueryWatchesParts) {
     this.#topics = topics
     this.#feed = feed
     this.#access = access
     this.#runQuery = runQuery
+    this.#updates = updates
   }
 
   /** Returns a query for a caller. Throws `RUN_LIVE_UNKNOWN`, and the errors of the guard. */
@@ -38,6 +50,7 @@ export class QueryWatches {
       tables,
       run: () => this.#runQuery(name, query, text),
       check,
+      onSent: clients => this.#updates?.result(name, clients),
       onLeft: () => this.#watched.delete(key)
     })
     this.#watched.set(key, watched)

@@ -35,6 +35,8 @@ export interface WatchedQueryOptions {
   readonly run: () => Promise<QueryAnswer>
   /** Throws if the callers would not be admitted now; null if everyone is. */
   readonly check: (() => Promise<void>) | null
+  /** Called after a new answer was sent to all clients. */
+  readonly onSent?: (clients: number) => void
   /** Called when the last client has left. */
   readonly onLeft: () => void
 }
@@ -162,6 +164,7 @@ export class WatchedQuery {
     if (!isNew) return
     this.#last = answer
     for (const client of this.#clients) this.#send(client)
+    this.#options.onSent?.(this.#clients.size)
   }
 
   /** Sends the answer. A slow client skips answers, but always gets the last one. */

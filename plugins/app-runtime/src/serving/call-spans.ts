@@ -30,7 +30,7 @@ export function recordCall(
       ...(statementCount > statements.length ? { 'svc.statements_omitted': statementCount - statements.length } : {})
     }
   })
-  for (const { sql, offset, ms: duration, rows, error: failure } of statements) {
+  for (const { sql, offset, ms: duration, rows, changed, error: failure } of statements) {
     const { name: summary, text } = summariseStatement(sql)
     spans.add({
       parent: call,
@@ -43,7 +43,7 @@ export function recordCall(
         'db.system.name': 'sqlite',
         'db.query.summary': summary,
         'db.query.text': text,
-        ...(rows === null ? {} : { 'db.response.returned_rows': rows })
+        ...(rows === null ? {} : { 'db.response.returned_rows': rows > 0 ? rows : (changed ?? 0) })
       }
     })
   }

@@ -1,7 +1,7 @@
 import type { Program, WorkflowStep } from '@svc/contracts'
 import type { DatabaseAccess } from '../database/access.ts'
 import type { LoggedStatement } from '../database/sql-log.ts'
-import type { Capability } from '../interpreter/host.ts'
+import type { Capability, LogLine } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { ResponseContent, ResponseParts } from '../interpreter/response.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
@@ -36,15 +36,24 @@ export const STATE = {
 export const PROGRESS = {
   /** Number of started and finished calls. A thread that makes progress increases it. */
   TURNS: SLOTS,
-  /** Number of output lines that were sent and not read yet. */
+  /** Load of the lines that were sent and not read yet, of an `OutputGate`. */
   UNWRITTEN: SLOTS + 1,
   /** Start of one int per slot: the effects of the call that no rollback undoes, as bits of {@link EFFECT}. */
   EFFECTS: SLOTS + 2,
   /** Start of one int per slot: the number of SQL statements of the call. */
   STATEMENTS: 2 * SLOTS + 2,
-  /** Start of one int per slot: 1 if the details of the call are recorded, else 0. */
-  RECORDED: 3 * SLOTS + 2,
+  /** Start of one int per slot: whether the end of the call is reported, of {@link REPORT}. */
+  REPORTED: 3 * SLOTS + 2,
   SIZE: 4 * SLOTS + 2
+} as const
+
+/** Whether the end of a call is reported with its statements. Those of failed and slow calls always are. */
+export const REPORT = {
+  NO: 0,
+  /** The request of the call is recorded. */
+  RECORDED: 1,
+  /** Only shown to the developer, by `svc dev`. */
+  SHOWN: 2
 } as const
 
 /** Effects of a call, as bits. */
@@ -97,8 +106,6 @@ export interface SentResponse extends Pick<ResponseParts, 'headers' | 'cookies'>
 
 export type ToThread = Load | Rehearsal | Calls
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
-
 export type FromThread =
   | Answers
   | { readonly kind: 'loaded' }
@@ -111,9 +118,9 @@ export type FromThread =
   | { readonly kind: 'run' }
   /** A step for the mesh was stored. */
   | { readonly kind: 'mesh' }
-  /** The end of a failed, slow or recorded call; sent before its answer. */
+  /** The end of a failed, slow, recorded or shown call; sent before its answer. */
   | ({ readonly kind: 'ended'; readonly slot: number } & EndedCall)
-  | { readonly kind: 'log'; readonly level: LogLevel; readonly text: string; readonly slot: number }
+  | ({ readonly kind: 'log'; readonly slot: number } & LogLine)
   | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure; readonly slot: number }
 
 /** Times and statements of a call. */
@@ -127,6 +134,8 @@ export interface EndedCall {
   readonly error: string | null
   readonly status: number
   readonly statements: readonly LoggedStatement[]
+  /** True if the call is only {@link REPORT.SHOWN}. */
+  readonly isOnlyShown: boolean
   /** Number of all statements; only the first ones are sent. */
   readonly statementCount: number
 }

@@ -1,13 +1,11 @@
 import { openDatabase } from '../database/access.ts'
 import type { ProgramDatabase } from '../database/program-database.ts'
-import type { Host } from '../interpreter/host.ts'
+import type { Host, LogLine } from '../interpreter/host.ts'
 import { bridgeTo } from '../threads/bridge.ts'
+import { OutputGate } from '../threads/output-gate.ts'
 import { databaseDurable } from '../workflows/database-durable.ts'
 import type { InTransaction } from './endpoint-runner.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
-
-/** Maximum unread log lines; a program that prints faster waits. */
-const MAX_UNWRITTEN = 1000
 
 export interface ProgramHost {
   readonly host: Host
@@ -29,10 +27,10 @@ export interface ThreadCallbacks {
 export function openProgramHost(load: Load, { report, onEffect, onStore, slot }: ThreadCallbacks): ProgramHost {
   const progress = new Int32Array(load.progress)
   const idle = new Int32Array(new SharedArrayBuffer(4))
-  const line = (level: 'debug' | 'info' | 'warn' | 'error', text: string): void => {
-    report({ kind: 'log', level, text, slot: slot() })
-    const sent = Atomics.add(progress, PROGRESS.UNWRITTEN, 1) + 1
-    if (sent >= MAX_UNWRITTEN) Atomics.wait(progress, PROGRESS.UNWRITTEN, sent)
+  const gate = new OutputGate(progress, PROGRESS.UNWRITTEN)
+  const log = (line: LogLine): void => {
+    report({ kind: 'log', slot: slot(), ...line })
+    gate.sent(line)
   }
   const bridge = bridgeTo(load.bridge)
   const database = load.database === null ? null : openDatabase(load.database, bridge, load.program, { onStore })
@@ -46,8 +44,8 @@ export function openProgramHost(load: Load, { report, onEffect, onStore, slot }:
   return {
     database,
     host: {
-      print: text => line('info', text),
-      log: line,
+      print: text => log({ level: 'info', text }),
+      log,
       now: Date.now,
       random: Math.random,
       args: [],

@@ -1,6 +1,7 @@
 import type { WorkflowStep } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
+import type { LogLine } from '../interpreter/host.ts'
 import { ANONYMOUS_TEXT } from '../interpreter/request.ts'
 import { timeLimitText } from '../interpreter/time-limit.ts'
 import type { BridgeAnswers } from '../threads/bridge.ts'
@@ -40,12 +41,16 @@ export interface PoolOptions {
   /** Name of the program in messages. */
   readonly path: string
   readonly log: Logger
+  /** Called with each line of the program, after it was logged. */
+  readonly onLine?: (line: LogLine, requestId: string | undefined) => void
   /** Time limit of a call, in milliseconds. */
   readonly timeLimit: number
   /** Called when a thread reports due work. */
   readonly onDue?: () => void
   readonly onStep?: (step: WorkflowStep) => void
-  /** Called with the times and statements of a failed, slow or recorded call. */
+  /** Whether `onEnd` receives all calls; default: only the failed, slow and recorded ones. */
+  readonly showsCalls?: boolean
+  /** Called with the times and statements of a call. */
   readonly onEnd?: (end: EndedCall, call: PendingCall) => void
   /** Called when another change of a workflow run was committed. */
   readonly onRun?: () => void
@@ -158,8 +163,9 @@ export class ProgramPool {
   }
 
   async #add(): Promise<void> {
-    const { thread: threadOf, answers, log, path } = this.#options
+    const { thread: threadOf, answers, log, path, showsCalls = false } = this.#options
     const parts: ThreadParts = {
+      showsCalls,
       loading: await threadOf(this.#threads.length === 0 && this.#starting === 0),
       answers,
       report: (error, kind) =>
@@ -170,7 +176,11 @@ export class ProgramPool {
       answered: () => this.#onAnswered(),
       callEnded: (end, call) => this.#options.onEnd?.(end, call),
       failed: (endpoint, failure, requestId) => this.#logFailure(endpoint, failure, requestId),
-      log: (level, text, requestId) => this.#options.log[level](text, requestFields(requestId)),
+      log: (line, requestId) => {
+        const { level, text, fields } = line
+        log[level](text, { ...fields, ...requestFields(requestId) })
+        this.#options.onLine?.(line, requestId)
+      },
       due: () => this.#options.onDue?.(),
       stepped: step => this.#options.onStep?.(step),
       runChanged: () => this.#options.onRun?.(),

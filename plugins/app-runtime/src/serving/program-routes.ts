@@ -23,6 +23,8 @@ export interface RouteParts {
   readonly lookups?: Pick<Lookups, 'answer' | 'statements' | 'lastStatements'> | null
   readonly onCall?: OnCall
   readonly onEnd?: OnEnd
+  /** Whether `onEnd` receives all lookups; default: only the failed and recorded ones. */
+  readonly showsCalls?: boolean
   /** Public directory, below which the files of `Response.file` are. */
   readonly folder: string
   /** Receives forms with files; null if the program stores none. */
@@ -37,6 +39,7 @@ export function programRoutes({
   lookups = null,
   onCall = () => undefined,
   onEnd = () => undefined,
+  showsCalls = false,
   uploads = null,
   folder
 }: RouteParts): HttpHandlerRoute[] {
@@ -58,12 +61,13 @@ export function programRoutes({
         return
       }
       const origin = exchange.caller
-      // Threads send the statements of such calls, too; a lookup is never slow.
-      if (found.status !== OK || origin.trace?.sampled === true) {
+      // Threads report such calls, too; a lookup is never slow.
+      const isNotable = found.status !== OK || origin.trace?.sampled === true
+      if (isNotable || showsCalls) {
         const ms = performance.now() - started
         const statements = lookups.lastStatements()
         const end = { name: summary, start: unixMs() - ms, ms, error: null, status: found.status, statements }
-        onEnd({ ...end, statementCount: statements.length }, origin, started)
+        onEnd({ ...end, statementCount: statements.length, isOnlyShown: !isNotable }, origin, started)
       }
       send(found.status, found.body, lookups.statements(index))
     }
@@ -83,7 +87,7 @@ export function programRoutes({
 /** The first status that refuses a request. */
 const FIRST_FAILURE = 400
 
-/** Receives the times and statements of a failed or recorded lookup. `since`: when the call was made. */
+/** Receives the times and statements of a lookup. `since`: when the call was made. */
 export type OnEnd = (end: EndedCall, origin: CallOrigin, since: number) => void
 
 /** Receives each call of a route after its response was sent. */

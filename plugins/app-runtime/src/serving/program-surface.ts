@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from 'node:path'
 import {
+  type HttpExchange,
   type HttpFallback,
   type HttpHandlerRoute,
   type HttpServer,
@@ -13,6 +14,7 @@ import {
   type ProgramDescription
 } from '@svc/contracts'
 import type { PluginContext, Ref } from '@svc/plugin-sdk'
+import type { Activity } from '../apps/activity.ts'
 import { CALLS_TOPIC, type CallLog } from '../apps/call-log.ts'
 import { appName } from '../apps/served-apps.ts'
 import type { Guards } from '../auth/guard.ts'
@@ -58,13 +60,15 @@ export interface SurfaceParts {
   readonly admin: KernelAdmin | undefined
   /** Receives each call of a route. */
   readonly calls: CallLog
-  /** Receives the times and statements of failed and recorded lookups. */
+  /** Receives the times and statements of lookups. */
   readonly onEnd: OnEnd
+  /** Shows what the program does; null outside development. */
+  readonly activity: Activity | null
 }
 
 /** Contributes the public parts of a program: its routes, descriptions, pages, static files and tools. */
 export function contributeProgram(parts: SurfaceParts): void {
-  const { ctx, program, endpoints, pool, guards, lookups, compiler, live, pages, channel, bundler } = parts
+  const { ctx, program, endpoints, pool, guards, lookups, compiler, live, pages, channel, bundler, activity } = parts
   const file = basename(program.path)
   ctx.contribute(httpListeners, {
     name: APP_LISTENER,
@@ -78,6 +82,7 @@ export function contributeProgram(parts: SurfaceParts): void {
   const onCall = (call: Parameters<OnCall>[0]): void => {
     parts.calls.record({ app, ...call })
     ctx.changed(CALLS_TOPIC)
+    activity?.request(call)
   }
   const plain = programRoutes({
     endpoints,
@@ -86,6 +91,7 @@ export function contributeProgram(parts: SurfaceParts): void {
     lookups,
     onCall,
     onEnd: parts.onEnd,
+    showsCalls: activity !== null,
     uploads: parts.files?.uploads ?? null,
     folder: resolve(dirname(program.path), ctx.config.public_directory)
   })
@@ -101,9 +107,11 @@ export function contributeProgram(parts: SurfaceParts): void {
   // Declarations of the program have precedence over generated ones.
   const ownKeys = new Set(own.map(keyOf))
   const generated = described.filter(route => !ownKeys.has(keyOf(route)))
-  const answers = [...own, ...generated].map(route => (channel === null ? route : markedStale(route, channel)))
+  const shown = activity === null ? generated : generated.map(route => shownRoute(route, activity))
+  const answers = [...own, ...shown].map(route => (channel === null ? route : markedStale(route, channel)))
   const routes = [...answers, ...files.filter(route => !ownKeys.has(keyOf(route)))]
-  const fallback = guardedDocuments(guards, documents(parts, answers, generated))
+  const pagesOf = guardedDocuments(guards, documents(parts, answers, generated))
+  const fallback = activity === null ? pagesOf : shownFallback(pagesOf, activity)
   ctx.contribute(httpHandlers, { listener: APP_LISTENER, routes, fallback }, `routes of ${file}`)
   if (live !== null) ctx.contribute(httpUpgrades, { listener: APP_LISTENER, ...live.upgrade })
   if (channel !== null) {
@@ -122,6 +130,40 @@ function markedStale(route: HttpHandlerRoute, channel: DevChannel): HttpHandlerR
       route.handle(exchange)
     }
   }
+}
+
+/** Shows the requests of a route that no function of the program handles. */
+function shownRoute(route: HttpHandlerRoute, activity: Activity): HttpHandlerRoute {
+  return {
+    ...route,
+    handle(exchange) {
+      showAnswer(exchange, route.path, activity)
+      route.handle(exchange)
+    }
+  }
+}
+
+function shownFallback({ handle }: HttpFallback, activity: Activity): HttpFallback {
+  return {
+    handle(exchange, allowed) {
+      showAnswer(exchange, (exchange.request.url ?? '/').split('?', 1)[0] ?? '/', activity)
+      handle(exchange, allowed)
+    }
+  }
+}
+
+function showAnswer({ request, response, caller }: HttpExchange, path: string, activity: Activity): void {
+  const started = performance.now()
+  response.once('close', () => {
+    activity.request({
+      method: request.method ?? 'GET',
+      path,
+      name: null,
+      status: response.statusCode,
+      ms: performance.now() - started,
+      request_id: caller.requestId
+    })
+  })
 }
 
 function keyOf({ method, path }: HttpHandlerRoute): string {

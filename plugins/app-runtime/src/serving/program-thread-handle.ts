@@ -1,7 +1,9 @@
 import type { WorkflowStep } from '@svc/contracts'
 import type { SvcError, TraceContext } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
+import type { LogLine } from '../interpreter/host.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
+import { OutputGate } from '../threads/output-gate.ts'
 import type { ProgramWorker } from '../threads/program-worker.ts'
 import type { LoadingThread } from './loading-thread.ts'
 import {
@@ -9,6 +11,7 @@ import {
   type EndedCall,
   type FromThread,
   PROGRESS,
+  REPORT,
   type SentFailure,
   type SentResponse,
   SLOTS,
@@ -18,9 +21,6 @@ import type { Respond } from './program-pool.ts'
 
 /** Maximum calls sent to a thread, where more would only wait. */
 const MAX_PENDING = 128
-
-/** Number of unread log lines at which a waiting program continues. */
-const RESUME_AT = 500
 
 /** Request that a call belongs to. */
 export interface CallOrigin {
@@ -45,6 +45,8 @@ export interface ThreadParts {
   /** Returns the handlers of the bridge; the signal is aborted when the thread has ended. */
   answers(signal: AbortSignal): BridgeAnswers
   readonly report: (error: unknown, kind: string) => void
+  /** Whether the ends of all calls are reported; default: only those of failed, slow and recorded ones. */
+  readonly showsCalls?: boolean
 }
 
 /** A call whose thread ended before it responded. */
@@ -66,10 +68,10 @@ export interface ThreadListener {
   /** Called once, unless the thread was ended by {@link ProgramThread.end}. */
   ended(end: ThreadEnd): void
   answered(): void
-  /** Receives the times and statements of a failed, slow or recorded call. */
+  /** Receives the times and statements of a failed, slow, recorded or shown call. */
   callEnded(end: EndedCall, call: PendingCall): void
   failed(endpoint: string, failure: SentFailure, requestId: string | undefined): void
-  log(level: 'debug' | 'info' | 'warn' | 'error', text: string, requestId: string | undefined): void
+  log(line: LogLine, requestId: string | undefined): void
   /** Called when a workflow run or a message became due. */
   due(): void
   /** Called when a step of a workflow run was committed. */
@@ -88,6 +90,9 @@ export class ProgramThread {
   readonly #listener: ThreadListener
   readonly #progress: Int32Array
   readonly #costs: Int32Array
+  readonly #gate: OutputGate
+  /** Report of calls that are not recorded. */
+  readonly #unrecorded: number
   readonly #calls: (PendingCall | null)[] = new Array(SLOTS).fill(null)
   readonly #free: number[] = Array.from({ length: SLOTS }, (_, index) => SLOTS - 1 - index)
   readonly #bridge = new AbortController()
@@ -100,12 +105,14 @@ export class ProgramThread {
   #cause: SvcError | null = null
   #isOver = false
 
-  constructor({ loading, answers, report }: ThreadParts, listener: ThreadListener) {
+  constructor({ loading, answers, report, showsCalls = false }: ThreadParts, listener: ThreadListener) {
     const { worker, load, progress, costs, bridge } = loading
     this.#worker = worker
     this.#listener = listener
     this.#progress = progress
+    this.#gate = new OutputGate(progress, PROGRESS.UNWRITTEN)
     this.#costs = costs
+    this.#unrecorded = showsCalls ? REPORT.SHOWN : REPORT.NO
     answerBridge(bridge, this.#bridge.signal, answers(this.#bridge.signal), report)
     worker.on('message', (message: FromThread) => {
       if (!('kind' in message)) this.#take(message)
@@ -120,7 +127,7 @@ export class ProgramThread {
     })
     worker.once('left', () => {
       const message = `${load.program.path}: a database call does not return, so the thread was abandoned`
-      listener.log('error', message, undefined)
+      listener.log({ level: 'error', text: message }, undefined)
       this.#over(this.#cause ?? runErrors.create('RUN_CRASHED', message))
     })
     this.loaded = loading.loaded.catch((error: unknown) => {
@@ -155,7 +162,8 @@ export class ProgramThread {
     this.#calls[slot] = call
     this.#pending++
     this.#backlog += this.#costOf(call)
-    this.#progress[PROGRESS.RECORDED + slot] = call.origin?.trace?.sampled === true ? 1 : 0
+    const isRecorded = call.origin?.trace?.sampled === true
+    this.#progress[PROGRESS.REPORTED + slot] = isRecorded ? REPORT.RECORDED : this.#unrecorded
     Atomics.store(this.#progress, slot, STATE.POSTED)
     this.#outgoing.push(slot, call.endpoint, call.input, call.caller)
     return true
@@ -264,10 +272,9 @@ export class ProgramThread {
     if (message.kind === 'run') this.#listener.runChanged()
     if (message.kind === 'mesh') this.#listener.meshStep()
     if (message.kind !== 'log') return
-    this.#listener.log(message.level, message.text, this.#calls[message.slot]?.origin?.requestId)
-    if (Atomics.sub(this.#progress, PROGRESS.UNWRITTEN, 1) === RESUME_AT) {
-      Atomics.notify(this.#progress, PROGRESS.UNWRITTEN)
-    }
+    const { kind: _kind, slot, ...line } = message
+    this.#listener.log(line, this.#calls[slot]?.origin?.requestId)
+    this.#gate.read(line)
   }
 
   #over(cause: SvcError): void {

@@ -17,6 +17,7 @@ import {
   type FromThread,
   type Load,
   PROGRESS,
+  REPORT,
   type Rehearsal,
   STATE,
   type ToThread
@@ -186,14 +187,21 @@ class LoadedProgram {
     const answer = (this.#runners[endpoint] as EndpointRunner | DurableRunner | UsersRunner).run(input, turn, caller)
     const elapsed = Math.max(1, Math.round((performance.now() - started) * 1000))
     this.#progress[PROGRESS.STATEMENTS + this.#slot] = (this.#database?.statements ?? 0) - before
-    const isRecorded = this.#progress[PROGRESS.RECORDED + slot] === 1
-    if (answer.status !== OK || isRecorded || elapsed > 1_000 * SLOW_MS) this.#sendEnd(endpoint, answer, slot, started)
+    const report = this.#progress[PROGRESS.REPORTED + slot]
+    const isNotable = answer.status !== OK || report === REPORT.RECORDED || elapsed > 1_000 * SLOW_MS
+    if (isNotable || report === REPORT.SHOWN)
+      this.#sendEnd(endpoint, answer, slot, { started, isOnlyShown: !isNotable })
     const cost = this.#costs[endpoint] ?? 0
     this.#costs[endpoint] = cost === 0 ? elapsed : Math.round(cost + WEIGHT * (elapsed - cost))
     return answer
   }
 
-  #sendEnd(endpoint: number, { status, failure }: EndpointResponse, slot: number, started: number): void {
+  #sendEnd(
+    endpoint: number,
+    { status, failure }: EndpointResponse,
+    slot: number,
+    { started, isOnlyShown }: { readonly started: number; readonly isOnlyShown: boolean }
+  ): void {
     const ms = performance.now() - started
     const log = this.#database?.log
     this.#port.postMessage({
@@ -205,7 +213,8 @@ class LoadedProgram {
       error: failure?.code ?? null,
       status,
       statements: log?.read() ?? [],
-      statementCount: log?.count ?? 0
+      statementCount: log?.count ?? 0,
+      isOnlyShown
     } satisfies FromThread)
   }
 

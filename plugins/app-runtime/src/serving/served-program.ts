@@ -18,6 +18,7 @@ import {
   workflowStep
 } from '@svc/contracts'
 import { errorMessage, isSvcError, type PluginContext, type Ref } from '@svc/plugin-sdk'
+import { ACTIVITY_TOPIC, Activity } from '../apps/activity.ts'
 import { APPS_TOPIC, appName, type ServedApps } from '../apps/served-apps.ts'
 import { openGuards } from '../auth/open-guards.ts'
 import { openUsers } from '../auth/open-users.ts'
@@ -105,6 +106,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
         value => value.close()
       )
     : null
+  const activity = config.dev ? openActivity(parts, path) : null
   const preparing = saved === null ? firstPages(parts, program) : Promise.resolve({ pages: saved.pages, problem: null })
   const supply = await ThreadSupply.open(ctx, config.heap_mb)
   const endpoints = endpointsOf(program.module, program.users)
@@ -125,7 +127,8 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   ctx.effect(`resources of ${file} in other plugins`, () => services.close())
   const onEnd: OnEnd = (end, origin, since) => {
     const spans = parts.spans?.available
-    if (spans !== undefined) recordCall(spans, end, origin, since)
+    if (spans !== undefined && !end.isOnlyShown) recordCall(spans, end, origin, since)
+    activity?.call(end, origin.requestId)
   }
   const pool = await ProgramPool.open({
     threads,
@@ -133,7 +136,12 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     path: file,
     log,
     timeLimit: config.time_limit_ms,
-    onEnd: (end, { origin, since }) => origin && onEnd(end, origin, since),
+    showsCalls: activity !== null,
+    onEnd(end, { origin, since }) {
+      if (origin === undefined) activity?.call(end, null)
+      else onEnd(end, origin, since)
+    },
+    onLine: (line, requestId) => activity?.line(line, requestId),
     onDue() {
       // A run was started, or a message sent.
       ctx.changed(WORKFLOWS_TOPIC)
@@ -185,7 +193,10 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   }
   const users = await openUsers(ctx, { program, store, access: database, pool, endpoints })
   const guards = await openGuards(ctx, program, store, users === null ? [] : [users.verifier])
-  const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints), guards }) : null
+  const watching = activity === null ? {} : { onUpdate: activity.live.bind(activity) }
+  const live = hasDatabase
+    ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints), guards, ...watching })
+    : null
   scheduler = await lookAfterDue({ ctx, store, shared: parts.shared, pool, endpoints, threads }, durable)
   // Once all plugins are active: without the one of the mesh, a step would run here.
   if (scheduler !== null) ctx.onServe('steps for the mesh', () => meshSteps?.start())
@@ -213,7 +224,8 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     live,
     files,
     calls: parts.apps.calls,
-    onEnd
+    onEnd,
+    activity
   }
   contributeProgram({ ...surface, users, pages, channel, bundler, http, admin: parts.admin })
   if (channel !== null) {
@@ -243,6 +255,16 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     const show = (): void => ctx.onServe('opening a browser', () => showInBrowser(`${appUrl(http, config.port)}/`))
     await ctx.keep('opening a browser', show, () => undefined)
   }
+}
+
+function openActivity({ ctx, mask, apps }: ServingParts, path: string): Activity {
+  return new Activity({
+    app: appName(basename(path)),
+    log: ctx.log,
+    rows: apps.activity,
+    mask,
+    changed: () => ctx.changed(ACTIVITY_TOPIC)
+  })
 }
 
 /** Opens the steps that workflows of the program do on the mesh. */

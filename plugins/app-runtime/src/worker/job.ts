@@ -2,7 +2,7 @@ import type { Program, WorkflowStep } from '@svc/contracts'
 import type { ErrorPlace } from '@svc/plugin-sdk'
 import type { DatabaseAccess } from '../database/access.ts'
 import type { RunErrorCode } from '../errors.ts'
-import type { Capability } from '../interpreter/host.ts'
+import type { Capability, LogLine } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { TestResult } from '../testing/run-tests.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
@@ -19,7 +19,7 @@ export interface Job {
   readonly seed: number | null
   readonly args: readonly string[]
   readonly work: RunWork | TestWork | WorkflowWork | ReplayWork
-  /** Number of printed lines that are not written yet, as one int. At `MAX_UNWRITTEN`, `print` waits. */
+  /** Load of the lines that are not read yet, of an `OutputGate`. */
   readonly unwritten: SharedArrayBuffer
   readonly bridge: BridgeEnd
   /** null if the program has no database. */
@@ -59,8 +59,8 @@ export interface TestWork {
 export type JobEvent =
   /** The time limit starts here. */
   | { readonly kind: 'begun' }
-  | { readonly kind: 'print'; readonly line: string }
-  | { readonly kind: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string }
+  | { readonly kind: 'print'; readonly text: string }
+  | ({ readonly kind: 'log' } & LogLine)
   | { readonly kind: 'test'; readonly result: TestResult }
   /** A step of a workflow run was committed. */
   | { readonly kind: 'step'; readonly step: WorkflowStep }
@@ -84,6 +84,3 @@ export interface RunFailure {
   readonly at?: ErrorPlace
   readonly calls: readonly string[]
 }
-
-/** Maximum lines in flight. */
-export const MAX_UNWRITTEN = 1000

@@ -7,12 +7,13 @@ import { mainArguments } from '../main-arguments.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { runTests } from '../testing/run-tests.ts'
 import { bridgeTo } from '../threads/bridge.ts'
+import { OutputGate } from '../threads/output-gate.ts'
 import { databaseDurable } from '../workflows/database-durable.ts'
 import { performReplay } from '../workflows/perform-replay.ts'
 import { performWorkflow } from '../workflows/perform-workflow.ts'
 import { ReplayStore, replayDurable } from '../workflows/replay-store.ts'
 import type { RunRecord } from '../workflows/workflow-store.ts'
-import { type Job, type JobEvent, MAX_UNWRITTEN, type ReplayWork, type RunOutcome } from './job.ts'
+import type { Job, JobEvent, ReplayWork, RunOutcome } from './job.ts'
 
 /** Performs a job in this thread. Throws the failure of the program. */
 export function perform(job: Job, report: (message: JobEvent) => void): RunOutcome {
@@ -53,7 +54,7 @@ function replayed(job: Job, { runId, runs }: ReplayWork, report: (message: JobEv
 }
 
 function hostOf(job: Job, report: (message: JobEvent) => void): Host {
-  const unwritten = new Int32Array(job.unwritten)
+  const gate = new OutputGate(new Int32Array(job.unwritten))
   const idle = new Int32Array(new SharedArrayBuffer(4))
   const bridge = bridgeTo(job.bridge)
   const sleep = (duration: number): void => {
@@ -63,12 +64,14 @@ function hostOf(job: Job, report: (message: JobEvent) => void): Host {
   const database = job.database === null ? null : openDatabase(job.database, bridge, job.program, { isFresh })
   const { durable = null } = job
   return {
-    print(line) {
-      report({ kind: 'print', line })
-      const sent = Atomics.add(unwritten, 0, 1) + 1
-      if (sent >= MAX_UNWRITTEN) Atomics.wait(unwritten, 0, sent)
+    print(text) {
+      report({ kind: 'print', text })
+      gate.sent({ text })
     },
-    log: (level, text) => report({ kind: 'log', level, text }),
+    log(line) {
+      report({ kind: 'log', ...line })
+      gate.sent(line)
+    },
     now: Date.now,
     random: job.seed === null ? Math.random : seededRandom(job.seed),
     args: job.args,

@@ -6,8 +6,9 @@ import { storeAnswers } from '../database/store-answers.ts'
 import { timeLimitText } from '../interpreter/time-limit.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
+import { OutputGate } from '../threads/output-gate.ts'
 import { ProgramWorker } from '../threads/program-worker.ts'
-import { type Job, type JobEvent, MAX_UNWRITTEN, type RunFailure, type RunOutcome } from './job.ts'
+import type { Job, JobEvent, RunFailure, RunOutcome } from './job.ts'
 
 /** The built script, because threads cannot load TypeScript. */
 const SCRIPT = new URL(
@@ -51,7 +52,7 @@ export async function runInThread(
   const { path } = job.program
   if (signal.aborted) return failed('RUN_CANCELLED', `${path}: the program was stopped`)
   const unwritten = new SharedArrayBuffer(4)
-  const counter = new Int32Array(unwritten)
+  const gate = new OutputGate(new Int32Array(unwritten))
   const megabytes = Math.ceil(job.limits.bytes / 2 ** 20)
   const { port1, port2 } = new MessageChannel()
   const answered = new SharedArrayBuffer(4)
@@ -90,13 +91,11 @@ export async function runInThread(
     else if (message.kind === 'begun') {
       clearTimeout(alarm)
       alarm = setTimeout(late, milliseconds + GRACE_MS)
-    } else if (message.kind !== 'print') listener.report(message)
-    else {
-      written = written
-        .then(() => listener.print(message.line))
-        .finally(() => {
-          if (Atomics.sub(counter, 0, 1) <= MAX_UNWRITTEN / 2 + 1) Atomics.notify(counter, 0)
-        })
+    } else if (message.kind === 'print') {
+      written = written.then(() => listener.print(message.text)).finally(() => gate.read(message))
+    } else {
+      listener.report(message)
+      if (message.kind === 'log') gate.read(message)
     }
   })
   worker.on('error', (error: Error & { readonly code?: string }) => {

@@ -123,7 +123,10 @@ export class TurnRecord {
     const count = history.completed.size
     if (count === MANY_STEPS) {
       const advice = 'call workflow.continue_as_new to begin again without them'
-      this.#machine.host.log('warn', `the run ${runId} of ${workflow} has ${MANY_STEPS} steps; ${advice}`)
+      this.#machine.host.log({
+        level: 'warn',
+        text: `the run ${runId} of ${workflow} has ${MANY_STEPS} steps; ${advice}`
+      })
     }
     if (count < MAX_STEPS) return
     fail('RUN_WORKFLOW_TOO_LONG', `the run ${runId} of ${workflow} has ${count} steps, which is the limit`)
