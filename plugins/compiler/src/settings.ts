@@ -75,7 +75,7 @@ export const settings = t.object({
     'x-env-type': 'truthy',
     'x-reload': 'live',
     description:
-      'Whether a view is generated from the web IR if that is valid and matches the program. Other views are generated from the program.'
+      'Accepted so that existing configurations remain valid. Each view is generated from the web IR, so both values give the same output.'
   }),
   webir_reactive_trace: flag(
     'SVC_WEBIR_REACTIVE_TRACE',

@@ -6,7 +6,8 @@ import { compilerErrors } from '../errors.ts'
 import { knownTypes, lower } from '../hir/lower.ts'
 import type { Module } from '../syntax/ast.ts'
 import { typesOf } from '../types/check-module.ts'
-import { webIrOf } from '../web-ir/build-web-ir.ts'
+import { buildWebTree } from '../web-ir/build.ts'
+import { webIrDocument } from '../web-ir/document.ts'
 import { printJson } from './print-json.ts'
 
 const check = schemaCheck(irDocumentSchema)
@@ -24,7 +25,7 @@ export function irDocument(module: Module, source: string, generatedAt: Date): I
       generated_at: generatedAt.toISOString().replace('Z', '+00:00'),
       source_hash: createHash('sha3-256').update(source).digest('hex')
     },
-    module: { ...hir, web_ir: webIrOf(module, hir) }
+    module: { ...hir, web_ir: webIrDocument(module, hir, buildWebTree(module, hir)).ir }
   }
   const checked = check(document)
   if (checked.ok) return document as unknown as IrDocument

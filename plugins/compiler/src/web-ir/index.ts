@@ -1,4 +1,5 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { webIr } from './build-web-ir.ts'
+export { buildWebTree } from './build.ts'
+export { webIrDocument } from './document.ts'
 export { validateWebIr } from './validate.ts'
 export type { WebIr } from './web-ir.ts'

@@ -1,4 +1,4 @@
-import type { Component, StyleRule } from '../syntax/ast.ts'
+import type { StyleBlock, StyleRule } from '../syntax/ast.ts'
 import type { LengthUnit, StyleNode, StyleValue } from './web-ir.ts'
 
 const UNITS: Readonly<Record<string, LengthUnit>> = {
@@ -18,8 +18,8 @@ const COLORS: ReadonlySet<string> = new Set(
   ).split(' ')
 )
 
-/** Returns the rules of a component's `style`, one per class. */
-export function styleNodes({ styles }: Component): StyleNode[] {
+/** Returns the rules of `style` blocks, one per class. */
+export function styleNodes(styles: readonly StyleBlock[]): StyleNode[] {
   return styles.flatMap(({ form, rules }) => rules.map(rule => ruleNode(rule, form === 'raw_css')))
 }
 

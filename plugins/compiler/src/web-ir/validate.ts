@@ -1,7 +1,7 @@
 import type { DiagnosticCode } from '../diagnostics/codes.ts'
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
-import type { BuiltWebIr } from './build-web-ir.ts'
 import { isCssProperty } from './css-properties.ts'
+import type { WebIrDocument } from './document.ts'
 import type { RouteTreeEntry, StyleNode, WebIr } from './web-ir.ts'
 
 type Code = Extract<DiagnosticCode, `web_ir_validate.${string}`>
@@ -11,7 +11,7 @@ type Report = (code: Code, message: string, node?: object | null) => void
 const MAX_NODES = 1_000_000
 
 /** Reports inconsistencies of a web IR that its schema cannot express. Any finding fails the generation. */
-export function validateWebIr({ ir, spans: places }: BuiltWebIr): Diagnostic[] {
+export function validateWebIr({ ir, spans: places }: WebIrDocument): Diagnostic[] {
   if (ir === null) return []
   const found: Diagnostic[] = []
   const report: Report = (code, message, node) => {

@@ -1,5 +1,5 @@
 /**
- * Browser part of a module in the IR document. Spans are always null; `places` of `BuiltWebIr` has the source spans.
+ * Browser part of a module in the IR document. Spans are always null; `spans` of `WebIrDocument` has the source spans.
  */
 export interface WebIr {
   /** Nodes of all views. Children precede their parents. */

@@ -1,6 +1,5 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { type ComponentOptions, emitComponents } from './components/emit-components.ts'
-export { translateViews } from './components/translate-views.ts'
 export { type WebGenerationSettings, webGeneration } from './components/web-generation.ts'
 export { emitProject, type ProjectOptions } from './emit-project.ts'
 export { v0Health } from './v0-health.ts'

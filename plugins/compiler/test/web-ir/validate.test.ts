@@ -2,8 +2,7 @@ import t from 'tap'
 import { diagnosticCodes } from '#diagnostics'
 import { lower } from '#hir'
 import { parse } from '#syntax'
-import { translateViews } from '#web'
-import { validateWebIr, type WebIr, webIr } from '#web-ir'
+import { buildWebTree, validateWebIr, type WebIr, webIrDocument } from '#web-ir'
 
 const EMPTY: WebIr = {
   dom_nodes: [],
@@ -132,7 +131,7 @@ t.test('each inconsistency is reported with its code', t => {
 function problems(source: string) {
   const { module } = parse(source)
   const hir = lower(module, source)
-  return validateWebIr(webIr(module, hir, translateViews(module, hir)))
+  return validateWebIr(webIrDocument(module, hir, buildWebTree(module, hir)))
 }
 
 t.test('a second block of routes is reported at its span', t => {

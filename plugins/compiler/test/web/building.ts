@@ -21,7 +21,6 @@ const SETTINGS: BuildSettings = {
 
 const WEB_IR: WebGenerationSettings = {
   webir_validate: true,
-  webir_emit_reactive_views: true,
   webir_reactive_trace: false,
   island_mount_v2: false
 }

@@ -119,7 +119,7 @@ t.test('every valid program is emitted deterministically', t => {
       written++
       const emit = () => {
         const web = webModule(parsed.module, file)
-        const components = emitComponents(web, { validate: true, reactiveViews: true })
+        const components = emitComponents(web, { validate: true })
         return emitProject(web, components, { ...OPTIONS, layout: turn % 2 === 0 ? 'spa' : 'start' })
       }
       const project = emit()

@@ -5,8 +5,8 @@ import type { AppHook, Param } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
 import { bare, entryKey, entryValue } from '../../syntax/entries.ts'
 import { literal, valueName } from '../../typescript/names.ts'
+import type { WebTree } from '../../web-ir/tree.ts'
 import { type ClientRoute, clientRoutes } from '../client-routes.ts'
-import type { TranslatedViews } from '../components/translate-views.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { fromText } from '../files/routes-manifest.ts'
 import { header } from '../header.ts'
@@ -18,7 +18,7 @@ import { PUSH, PUSH_WORKER } from './push.ts'
 import { entryOf, type UsedHooks, usedHooks } from './used-hooks.ts'
 
 /** Generates `mobile.ts` with the app hooks of a program, and `vox-push-worker.js` if the program receives pushes. */
-export function hookFiles(web: WebModule, views: TranslatedViews): EmittedFile[] {
+export function hookFiles(web: WebModule, views: WebTree): EmittedFile[] {
   const hooks = usedHooks(web.module)
   if (hooks === null) return []
   const printer = new HookPrinter(web, views)
@@ -124,7 +124,7 @@ class HookPrinter {
   readonly #web: WebModule
   readonly #file: EmittedModule
 
-  constructor(web: WebModule, { program, types, helpers, shared }: TranslatedViews) {
+  constructor(web: WebModule, { program, types, helpers, shared }: WebTree) {
     this.#web = web
     this.#file = new EmittedModule(program, types, { helpers, shared })
   }

@@ -1,12 +1,12 @@
 import type { Form, FormField, Param } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
 import { literal } from '../../typescript/names.ts'
+import type { WebTree } from '../../web-ir/tree.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { kebabCase } from '../typescript/attribute-names.ts'
 import { EmittedModule, FORMS_MODULE } from '../typescript/emitted-module.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
-import type { TranslatedViews } from './translate-views.ts'
 
 /** Field rules that are HTML attributes, with the HTML names. */
 const ATTRIBUTES: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const KINDS: ReadonlySet<string> = new Set(['email', 'url', 'tel', 'password', '
 /**
  * Generates `forms.tsx`: a component for each form, which passes the input to a function. null if there are no forms.
  */
-export function formsFile({ module, name: source }: WebModule, views: TranslatedViews): EmittedFile | null {
+export function formsFile({ module, name: source }: WebModule, views: WebTree): EmittedFile | null {
   const forms = itemsOf(module, 'Form')
   if (forms.length === 0) return null
   const { program, types, helpers, shared } = views

@@ -3,6 +3,7 @@ import type { Const, FunctionDeclaration } from '../../syntax/ast.ts'
 import { boundNames } from '../../types/module-names.ts'
 import { block } from '../../typescript/code.ts'
 import { valueName } from '../../typescript/names.ts'
+import type { WebTree } from '../../web-ir/tree.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { EmittedModule } from '../typescript/emitted-module.ts'
@@ -10,16 +11,12 @@ import { Scope } from '../typescript/scope.ts'
 import { usedNames } from '../typescript/used-names.ts'
 import { isPlain } from '../typescript/value-types.ts'
 import { ViewTranslator } from '../typescript/view-translator.ts'
-import type { TranslatedViews } from './translate-views.ts'
 
 /**
  * Generates `vox-functions.tsx` with the functions and constants that components use, and their dependencies. null if
  * there are none.
  */
-export function functionsFile(
-  { program, types, helpers, shared }: TranslatedViews,
-  source: string
-): EmittedFile | null {
+export function functionsFile({ program, types, helpers, shared }: WebTree, source: string): EmittedFile | null {
   if (shared.size === 0) return null
   const file = new EmittedModule(program, types, { helpers, shared, isShared: true })
   const made = new Map<FunctionDeclaration | Const, Doc>()

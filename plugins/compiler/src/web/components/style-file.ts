@@ -1,16 +1,16 @@
-import type { Component } from '../../syntax/ast.ts'
 import { cssProperty } from '../../web-ir/styles.ts'
+import type { WebComponent } from '../../web-ir/tree.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 
 /** Generates `<Component>.css` with the rules of the component's `style`; null if it has none. */
-export function styleFile({ name, styles }: Component): EmittedFile | null {
+export function styleFile({ name, styles }: WebComponent): EmittedFile | null {
   const rules = styles.flatMap(each => each.rules)
   if (rules.length === 0) return null
   const blocks = rules.map(({ className, properties }) => {
     const lines = properties.map(each => `  ${cssProperty(each.name.text)}: ${cssValue(each.value.value)};\n`)
     return `.${className.text} {\n${lines.join('')}}\n`
   })
-  return { path: `${name.text}.css`, text: blocks.join('\n') }
+  return { path: `${name}.css`, text: blocks.join('\n') }
 }
 
 /** Escapes a value, so that it cannot end its declaration or rule. */

@@ -1,9 +1,9 @@
 import type { V0Component } from '../../syntax/ast.ts'
 import { literal, propertyKey } from '../../typescript/names.ts'
+import type { WebTree } from '../../web-ir/tree.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { EmittedModule } from '../typescript/emitted-module.ts'
-import type { TranslatedViews } from './translate-views.ts'
 
 /**
  * Generates the module of a v0 component: a re-export for `@v0 from`, otherwise a placeholder. The placeholder is an empty
@@ -11,7 +11,7 @@ import type { TranslatedViews } from './translate-views.ts'
  */
 export function v0File(
   { name, props, source, fromFile }: V0Component,
-  views: TranslatedViews,
+  views: WebTree,
   sourceName: string
 ): EmittedFile {
   const path = `${name.text}.tsx`

@@ -1,13 +1,11 @@
 import { printJson } from '../../ir/print-json.ts'
 import type { Settings } from '../../settings.ts'
-import { webIrOf } from '../../web-ir/build-web-ir.ts'
+import { buildWebTree } from '../../web-ir/build.ts'
+import { webIrDocument } from '../../web-ir/document.ts'
 import type { WebModule } from '../web-module.ts'
 import { type EmittedComponents, emitComponents } from './emit-components.ts'
 
-export type WebGenerationSettings = Pick<
-  Settings,
-  'webir_validate' | 'webir_emit_reactive_views' | 'webir_reactive_trace' | 'island_mount_v2'
->
+export type WebGenerationSettings = Pick<Settings, 'webir_validate' | 'webir_reactive_trace' | 'island_mount_v2'>
 
 /**
  * Generates components and the web IR as the settings require. `warn` is called once for each setting without an
@@ -21,17 +19,16 @@ export function webGeneration(
   let hasWarned = false
   return {
     components(web) {
-      const { webir_validate, webir_emit_reactive_views, webir_reactive_trace, island_mount_v2 } = settings()
+      const { webir_validate, webir_reactive_trace, island_mount_v2 } = settings()
       if (island_mount_v2 && !hasWarned) {
         hasWarned = true
         warn('SVC_ISLAND_MOUNT_V2: the second way to mount islands does not exist yet; the first way is used')
       }
       return emitComponents(web, {
         validate: webir_validate,
-        reactiveViews: webir_emit_reactive_views,
         ...(webir_reactive_trace ? { trace } : {})
       })
     },
-    webIr: ({ module, hir }) => `${printJson(webIrOf(module, hir))}\n`
+    webIr: ({ module, hir }) => `${printJson(webIrDocument(module, hir, buildWebTree(module, hir)).ir)}\n`
   }
 }

@@ -4,12 +4,12 @@ import type { Attribute, Element, Expression } from '../../syntax/ast-expression
 import { bare } from '../../syntax/entries.ts'
 import { call, code } from '../../typescript/code.ts'
 import { literal, propertyKey } from '../../typescript/names.ts'
+import { textParts, textValue } from '../../web-ir/text.ts'
+import type { WebAttribute } from '../../web-ir/tree.ts'
 import type { ValueType } from '../value-types/type.ts'
 import { attributeName, camelCase, componentAttributeName, eventName, kebabCase } from './attribute-names.ts'
 import type { Primitive } from './primitives.ts'
 import { isGeneric, isPlain } from './value-types.ts'
-import type { ViewAttribute } from './view-node.ts'
-import { textParts, textValue } from './view-text.ts'
 import type { ViewTranslator } from './view-translator.ts'
 
 /** Kind of the element to which the attributes belong. */
@@ -23,7 +23,7 @@ const NUMERIC: ReadonlySet<string> = new Set(
   'rows cols colSpan rowSpan size span start tabIndex maxLength minLength'.split(' ')
 )
 
-export function attributesOf(element: Element, owner: AttributeOwner, view: ViewTranslator): ViewAttribute[] {
+export function attributesOf(element: Element, owner: AttributeOwner, view: ViewTranslator): WebAttribute[] {
   switch (owner.kind) {
     case 'island':
       return element.attributes.map(each => islandProp(each, view))
@@ -35,7 +35,7 @@ export function attributesOf(element: Element, owner: AttributeOwner, view: View
 }
 
 /** Returns an island property: a string unchanged, other values as JSON. */
-function islandProp({ name, value }: Attribute, view: ViewTranslator): ViewAttribute {
+function islandProp({ name, value }: Attribute, view: ViewTranslator): WebAttribute {
   const prop = `data-prop-${kebabCase(name.text)}`
   if (value === null) return { name: prop, code: '"true"' }
   const inner = bare(value)
@@ -49,7 +49,7 @@ function componentAttribute(
   attribute: Attribute,
   declaration: Declaration | undefined,
   view: ViewTranslator
-): ViewAttribute[] {
+): WebAttribute[] {
   const { name, value } = attribute
   if (name.text === 'bind' && value !== null) return boundTo(element, value, view)
   const params = declaration !== undefined && 'params' in declaration ? (declaration.params ?? []) : []
@@ -68,8 +68,8 @@ function componentAttribute(
   return [{ name: own, code: isEvent ? view.handler(value).doc : valueCode(value, view) }]
 }
 
-function intrinsicAttributes(element: Element, primitive: Primitive | null, view: ViewTranslator): ViewAttribute[] {
-  const found: ViewAttribute[] = []
+function intrinsicAttributes(element: Element, primitive: Primitive | null, view: ViewTranslator): WebAttribute[] {
+  const found: WebAttribute[] = []
   const style: [name: string, value: Doc][] = Object.entries(primitive?.style ?? {}).map(([key, value]) => [
     key,
     literal(value)
@@ -162,7 +162,7 @@ function declarations(text: string): [string, Doc][] {
 }
 
 /** Translates `bind={x}` to a value and its change handler. */
-function boundTo(element: Element, target: Expression, view: ViewTranslator): ViewAttribute[] {
+function boundTo(element: Element, target: Expression, view: ViewTranslator): WebAttribute[] {
   const kind = element.attributes.find(each => each.name.text === 'type')?.value
   if (element.tag.text === 'input' && kind?.kind === 'String' && kind.value === 'file')
     return boundToFiles(target, view)
@@ -182,7 +182,7 @@ function boundTo(element: Element, target: Expression, view: ViewTranslator): Vi
 }
 
 /** Browsers set the value of an input for files. A program can only empty it. */
-function boundToFiles(target: Expression, view: ViewTranslator): ViewAttribute[] {
+function boundToFiles(target: Expression, view: ViewTranslator): WebAttribute[] {
   const isMany = isGeneric(view.typeOf(target), 'List')
   const picked = view.helper(isMany ? 'picked_files' : 'picked_file')
   const emptied = call(view.helper('empty_input'), 'input', view.closed(target).doc)

@@ -1,8 +1,11 @@
-import { type Doc, group, indent, softline } from '../../doc/doc.ts'
+import type { Doc } from '../../doc/doc.ts'
+import { jsx, jsxExpression } from '../../react/jsx.ts'
 import type { Element, ElementFragment, Expression, For, StringLiteral } from '../../syntax/ast-expressions.ts'
 import { bare } from '../../syntax/entries.ts'
 import { NO_ID } from '../../syntax/node.ts'
 import { arrow, call, code, firstText, Level, type TypeScriptCode } from '../../typescript/code.ts'
+import { type Resolve, textParts, textValue } from '../../web-ir/text.ts'
+import type { WebNode } from '../../web-ir/tree.ts'
 import { ANY, type ValueType } from '../value-types/type.ts'
 import { attributesOf } from './attributes.ts'
 import { CallTranslator } from './call-translator.ts'
@@ -10,8 +13,6 @@ import { elementOfCall } from './element-calls.ts'
 import { type Primitive, primitiveOf, tagName } from './primitives.ts'
 import type { FunctionFrame } from './translator.ts'
 import { isGeneric, isPlain, itemOf } from './value-types.ts'
-import { type ViewNode, viewDoc } from './view-node.ts'
-import { type Resolve, textParts, textValue } from './view-text.ts'
 
 /** Translates views: elements, strings with placeholders, and other nodes. */
 export class ViewTranslator extends CallTranslator {
@@ -22,11 +23,11 @@ export class ViewTranslator extends CallTranslator {
   #svgDepth = 0
 
   /** Translates a part of a view. */
-  node(expression: Expression): ViewNode {
+  node(expression: Expression): WebNode {
     const node = bare(expression)
     switch (node.kind) {
       case 'String':
-        return { kind: 'text', content: node.value }
+        return { kind: 'text', content: node.value, parts: textParts(node.value, this.resolve) }
       case 'ElementFragment':
         return { kind: 'fragment', children: node.children.map(child => this.node(child)) }
       case 'Element':
@@ -63,8 +64,7 @@ export class ViewTranslator extends CallTranslator {
   }
 
   protected markup(expression: Element | ElementFragment): TypeScriptCode {
-    const node = this.node(expression)
-    return elementCode(node, viewDoc(node, this.resolve))
+    return jsxExpression(this.node(expression))
   }
 
   protected override string(node: StringLiteral): TypeScriptCode {
@@ -72,7 +72,7 @@ export class ViewTranslator extends CallTranslator {
     return code(textValue(textParts(node.value, this.resolve)))
   }
 
-  #element(element: Element): ViewNode {
+  #element(element: Element): WebNode {
     const { tag, children } = element
     const name = tag.text
     const declaration = this.program.component(name)
@@ -92,7 +92,7 @@ export class ViewTranslator extends CallTranslator {
     if (isSvg) this.#svgDepth++
     const primitive = primitiveOf(name, element.syntax === 'call', this.#svgDepth > 0)
     const attributes = attributesOf(element, { kind: 'intrinsic', primitive }, this)
-    const node: ViewNode = {
+    const node: WebNode = {
       kind: 'element',
       tag: primitive === null ? tagName(name) : primitiveTag(primitive, element),
       attributes,
@@ -117,12 +117,12 @@ export class ViewTranslator extends CallTranslator {
     return 'div'
   }
 
-  #children({ children }: Element): ViewNode[] {
+  #children({ children }: Element): WebNode[] {
     return (children ?? []).map(child => this.node(child))
   }
 
   /** Returns the children of a primitive. Without children, it shows the value of one of its attributes. */
-  #shownChildren(element: Element, primitive: Primitive | null): ViewNode[] {
+  #shownChildren(element: Element, primitive: Primitive | null): WebNode[] {
     const children = this.#children(element)
     if (children.length > 0 || primitive?.contentAttribute === undefined) return children
     const content = element.attributes.find(each => each.name.text === primitive.contentAttribute)
@@ -152,12 +152,12 @@ export class ViewTranslator extends CallTranslator {
     if (only.kind === 'Element') {
       const made = this.node(only)
       if (made.kind === 'element') {
-        const keyed: ViewNode = { ...made, attributes: [{ name: 'key', code: key }, ...made.attributes] }
-        return elementCode(keyed, viewDoc(keyed, this.resolve))
+        const keyed: WebNode = { ...made, attributes: [{ name: 'key', code: key }, ...made.attributes] }
+        return jsxExpression(keyed)
       }
     }
     const fragment = this.file.react('Fragment')
-    const inner = viewDoc(this.node(node.body), this.resolve)
+    const inner = jsx(this.node(node.body))
     return code([`<${fragment} key={`, key, '}>', inner, `</${fragment}>`])
   }
 
@@ -299,17 +299,6 @@ export class ViewTranslator extends CallTranslator {
 /** Returns the statement that keeps a browser from sending a form and leaving the page. */
 function prevented(event: Doc): Doc {
   return [event, '.preventDefault()']
-}
-
-/** Returns an element as an expression, in parentheses if it has children. */
-export function elementCode(node: ViewNode, doc: Doc): TypeScriptCode {
-  return code(hasParts(node) ? group(['(', indent([softline, doc]), softline, ')']) : doc)
-}
-
-function hasParts(node: ViewNode): boolean {
-  if (!('children' in node)) return false
-  const [only] = node.children
-  return node.children.length > 1 || (only !== undefined && only.kind !== 'text' && only.kind !== 'expression')
 }
 
 function primitiveTag({ tag }: Primitive, { tag: name, attributes }: Element): string {

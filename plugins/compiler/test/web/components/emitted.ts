@@ -8,7 +8,7 @@ import { checkFile, hasErrors, SourceFile } from '#root'
 import { type ComponentOptions, emitComponents, emitProject, type WebModule, webModule } from '#web'
 import { install } from '../building.ts'
 
-const OPTIONS: ComponentOptions = { validate: true, reactiveViews: true }
+const OPTIONS: ComponentOptions = { validate: true }
 
 /** Returns a program as the input of a build. Throws if it has errors. */
 export function webModuleOf(source: string, allowComponentFunctions = false): WebModule {

@@ -1,7 +1,7 @@
-import type { ComponentMember } from '../../syntax/ast.ts'
-import type { Identifier, StringLiteral } from '../../syntax/ast-expressions.ts'
-import { walk } from '../../syntax/walk.ts'
-import { boundNames } from '../../types/module-names.ts'
+import type { ComponentMember } from '../syntax/ast.ts'
+import type { Identifier, StringLiteral } from '../syntax/ast-expressions.ts'
+import { walk } from '../syntax/walk.ts'
+import { boundNames } from '../types/module-names.ts'
 
 /**
  * Sorts members of a component, so that each comes after the members whose values it uses. Other members, and those

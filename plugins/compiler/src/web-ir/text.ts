@@ -1,8 +1,6 @@
-import type { Doc } from '../../doc/doc.ts'
-import { literal } from '../../typescript/names.ts'
-
-/** A part of a view string: literal text, or the TypeScript of a value. */
-export type TextPart = { readonly text: string } | { readonly value: Doc }
+import type { Doc } from '../doc/doc.ts'
+import { literal } from '../typescript/names.ts'
+import type { TextPart } from './tree.ts'
 
 /**
  * Returns the value of a placeholder's path; null if its first name is unknown, so that the placeholder is plain text.
@@ -28,15 +26,6 @@ export function textParts(content: string, resolve: Resolve): TextPart[] {
   return parts
 }
 
-/** Prints a view string as a JSX child. */
-export function textChild(content: string, resolve: Resolve): Doc {
-  const parts = textParts(content, resolve)
-  const isPlain =
-    content.trim() === content && content !== '' && parts.every(part => 'value' in part || isJsxText(part.text))
-  if (isPlain) return parts.map(part => ('text' in part ? part.text : ['{', part.value, '}']))
-  return ['{', textValue(parts), '}']
-}
-
 /** Prints a view string as an expression. */
 export function textValue(parts: readonly TextPart[]): Doc {
   if (parts.every(part => 'text' in part)) return literal(parts.map(part => ('text' in part ? part.text : '')).join(''))
@@ -45,9 +34,4 @@ export function textValue(parts: readonly TextPart[]): Doc {
 
 function templateText(text: string): string {
   return literal(text).slice(1, -1).replaceAll("\\'", "'").replaceAll('`', '\\`').replaceAll('${', '\\${')
-}
-
-/** True if JSX shows a string unchanged. */
-function isJsxText(text: string): boolean {
-  return !/[{}<>&\n\r\t]|\s{2}/.test(text)
 }

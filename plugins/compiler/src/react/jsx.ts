@@ -1,0 +1,85 @@
+import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../doc/doc.ts'
+import { code, type TypeScriptCode } from '../typescript/code.ts'
+import { textValue } from '../web-ir/text.ts'
+import type { TextPart, WebAttribute, WebNode } from '../web-ir/tree.ts'
+
+/** Prints a part of a view as a TypeScript expression, in parentheses if it has several parts. */
+export function jsxExpression(node: WebNode): TypeScriptCode {
+  const doc = jsx(isElement(node) ? node : { kind: 'fragment', children: [node] })
+  return code(hasParts(node) ? group(['(', indent([softline, doc]), softline, ')']) : doc)
+}
+
+/** Prints a part of a view as JSX. */
+export function jsx(node: WebNode): Doc {
+  switch (node.kind) {
+    case 'text':
+      return textChild(node.content, node.parts)
+    case 'expression':
+      return ['{', node.code, '}']
+    case 'fragment':
+      return node.children.length === 0 ? '<></>' : withChildren('<>', node.children, '</>')
+    case 'element':
+      return element(node.tag, node.attributes, node.children)
+    case 'island':
+      return element('div', [{ name: 'data-island', code: JSON.stringify(node.name) }, ...node.props], [])
+  }
+}
+
+function isElement({ kind }: WebNode): boolean {
+  return kind === 'element' || kind === 'fragment' || kind === 'island'
+}
+
+function hasParts(node: WebNode): boolean {
+  if (!('children' in node)) return false
+  const [only] = node.children
+  return node.children.length > 1 || (only !== undefined && isElement(only))
+}
+
+function element(tag: string, attributes: readonly WebAttribute[], children: readonly WebNode[]): Doc {
+  const printed = attributes.map(attribute)
+  const isLong = printed.some(mustBreak)
+  const list = indent([isLong ? hardline : line, join(isLong ? hardline : line, printed)])
+  if (children.length === 0) {
+    return printed.length === 0 ? `<${tag} />` : group([`<${tag}`, list, isLong ? hardline : line, '/>'])
+  }
+  const open = printed.length === 0 ? `<${tag}>` : group([`<${tag}`, list, isLong ? hardline : softline, '>'])
+  return withChildren(open, children, `</${tag}>`)
+}
+
+/** Prints elements on their own lines, and a single text or expression between its tags. */
+function withChildren(open: Doc, children: readonly WebNode[], close: string): Doc {
+  const docs = children.map(jsx)
+  const [only] = children
+  if (children.length === 1 && only !== undefined && !isElement(only)) {
+    return group([open, indent([softline, docs]), softline, close])
+  }
+  return [open, indent([hardline, join(hardline, docs)]), hardline, close]
+}
+
+function attribute({ name, code }: WebAttribute): Doc {
+  if (code === 'true') return name
+  const text = typeof code === 'string' ? stringOf(code) : null
+  return text !== null && isAttributeText(text) ? `${name}="${text}"` : [`${name}={`, code, '}']
+}
+
+/** Returns the value of a double-quoted literal; null for other code. */
+function stringOf(code: string): string | null {
+  return /^"(?:[^"\\]|\\.)*"$/.test(code) ? (JSON.parse(code) as string) : null
+}
+
+/** True if a string can be the quoted value of an attribute. */
+function isAttributeText(text: string): boolean {
+  return !/["&\n\r\t\\]/.test(text)
+}
+
+function textChild(content: string, parts: readonly TextPart[]): Doc {
+  const isPlain =
+    content.trim() === content && content !== '' && parts.every(part => 'value' in part || isJsxText(part.text))
+  if (isPlain) return parts.map(part => ('text' in part ? part.text : ['{', part.value, '}']))
+  return ['{', textValue(parts), '}']
+}
+
+/** True if JSX shows a string unchanged. */
+function isJsxText(text: string): boolean {
+  return !/[{}<>&\n\r\t]|\s{2}/.test(text)
+}

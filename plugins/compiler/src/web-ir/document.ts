@@ -1,0 +1,144 @@
+import { type Doc, hardline, join, layout } from '../doc/doc.ts'
+import type { HirModule } from '../hir/hir.ts'
+import type { Module } from '../syntax/ast.ts'
+import type { Span } from '../syntax/node.ts'
+import { hookActions } from './app-hooks.ts'
+import { interopNodes } from './interop.ts'
+import { routeNodes } from './routes.ts'
+import { styleNodes } from './styles.ts'
+import type { WebAttribute, WebComponent, WebEffect, WebMember, WebNode, WebTree } from './tree.ts'
+import type { BehaviorNode, DomNode, NamedText, WebIr } from './web-ir.ts'
+
+export interface WebIrDocument {
+  /** null if the module has no views, endpoints and schedules. */
+  readonly ir: WebIr | null
+  /** Source span of each node. */
+  readonly spans: ReadonlyMap<object, Span>
+}
+
+/** Returns the browser part of the IR document of a module. */
+export function webIrDocument(module: Module, hir: HirModule, { components, program }: WebTree): WebIrDocument {
+  const spans = new Map<object, Span>()
+  const dom_nodes: DomNode[] = []
+  const view_roots: (readonly [string, number])[] = []
+  const behavior_nodes: BehaviorNode[] = []
+  const style_nodes: WebIr['style_nodes'][number][] = []
+  for (const component of components) {
+    const { name, span, view, styles } = component
+    if (view !== null) {
+      const first = dom_nodes.length
+      view_roots.push([name, addNode(view, dom_nodes)])
+      for (const node of dom_nodes.slice(first)) spans.set(node, span)
+    }
+    behavior_nodes.push(...behaviors(component))
+    const rules = styleNodes(styles)
+    const written = styles.flatMap(each => each.rules)
+    for (const [index, rule] of rules.entries()) spans.set(rule, written[index] ?? span)
+    style_nodes.push(...rules)
+  }
+  behavior_nodes.push(...hookActions(module))
+  const route_nodes = routeNodes(module, hir)
+  const blocks = module.items.filter(item => item.kind === 'Routes')
+  for (const [index, block] of blocks.entries()) {
+    const node = route_nodes[index]
+    if (node !== undefined) spans.set(node, { start: block.start, end: block.start + 'routes'.length })
+  }
+  const scheduled_jobs = hir.functions.flatMap(({ name, schedule_interval: interval }) =>
+    interval === undefined ? [] : [{ name, interval }]
+  )
+  const interop_nodes = interopNodes(module)
+  const hasContent =
+    module.items.some(item => item.kind === 'Routes') ||
+    components.length > 0 ||
+    [behavior_nodes, style_nodes, route_nodes, scheduled_jobs, interop_nodes].some(each => each.length > 0) ||
+    module.items.some(item => item.kind === 'Island' || item.kind === 'Form')
+  if (!hasContent) return { ir: null, spans }
+  const diagnostic_nodes = program.problems.map(({ code, message }) => ({
+    code,
+    message,
+    span: null,
+    category: 'codegen'
+  }))
+  return {
+    ir: {
+      dom_nodes,
+      view_roots,
+      behavior_nodes,
+      style_nodes,
+      route_nodes,
+      scheduled_jobs,
+      interop_nodes,
+      diagnostic_nodes,
+      spans: { spans: [] },
+      version: 'V0_1'
+    },
+    spans
+  }
+}
+
+/** Adds a part of a view after its children. Returns its index. */
+function addNode(node: WebNode, nodes: DomNode[]): number {
+  const add = (made: DomNode): number => nodes.push(made) - 1
+  switch (node.kind) {
+    case 'text':
+      return add({ Text: { content: node.content, span: null } })
+    case 'expression':
+      return add({ Expr: { ts: textOf(node.code), span: null } })
+    case 'island': {
+      const { name, props, ignored } = node
+      return add({
+        IslandMount: { island_name: name, props: props.map(named), ignored_child_count: ignored, span: null }
+      })
+    }
+    case 'fragment': {
+      const children = node.children.map(child => addNode(child, nodes))
+      return add({ Fragment: { children, span: null } })
+    }
+    case 'element': {
+      const children = node.children.map(child => addNode(child, nodes))
+      const attrs = node.attributes.map(named)
+      return add({ Element: { id: nodes.length, tag: node.tag, attrs, children, span: null } })
+    }
+  }
+}
+
+function named({ name, code }: WebAttribute): NamedText {
+  return [name, textOf(code)]
+}
+
+/** Returns the states, derived values and effects in source order, with names as in the program. */
+function behaviors({ name: component, members }: WebComponent): BehaviorNode[] {
+  const found: { readonly start: number; readonly node: BehaviorNode }[] = []
+  for (const member of members) {
+    if (member.kind === 'statement') continue
+    const node = behavior(component, member)
+    if (node !== null) found.push({ start: member.start, node })
+  }
+  return found.sort((a, b) => a.start - b.start).map(({ node }) => node)
+}
+
+function behavior(component: string, member: Exclude<WebMember, { kind: 'statement' }>): BehaviorNode | null {
+  switch (member.kind) {
+    case 'state': {
+      const { name, initial } = member
+      return {
+        StateDecl: { name: `${component}::${name}`, initial: textOf(initial), optionality: 'Required', span: null }
+      }
+    }
+    case 'derived':
+      return { DerivedDecl: { name: `${component}::${member.name}`, expr: textOf(member.value), span: null } }
+    case 'effect': {
+      if (member.moment === 'load') return null
+      const deps = dependencies(member).map(each => `${component}::${each}`)
+      return { EffectDecl: { deps, body: textOf(join(hardline, member.statements)), span: null } }
+    }
+  }
+}
+
+function dependencies({ moment, dependsOn }: WebEffect): readonly string[] {
+  return moment === 'mount' || moment === 'cleanup' ? [moment] : (dependsOn ?? [])
+}
+
+function textOf(code: Doc): string {
+  return layout(code, 2)
+}
