@@ -17,10 +17,10 @@ export interface PrimaryDatabase extends DatabaseStore {
    */
   open(place: 'memory' | { readonly file: string }): Promise<DatabaseStore>
   /**
-   * Returns access for one thread to a separate, empty in-memory database. Throws `DBS_NO_BINDING` if the native
-   * binding is missing.
+   * Returns access for one thread to a separate, empty in-memory database. `maxBytes`: its maximum size; a change beyond
+   * it fails with `DBS_FULL`. Throws `DBS_NO_BINDING` if the native binding is missing.
    */
-  memoryAccess(): ThreadAccess
+  memoryAccess(maxBytes?: number): ThreadAccess
   /** Opens the database if needed, and returns its health. Never throws. */
   status(): Promise<DatabaseStatus>
 }

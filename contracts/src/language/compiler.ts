@@ -1,5 +1,6 @@
 import { service } from '@svc/plugin-sdk'
 import type { GuardDeclaration, ProgramFacts } from './guards.ts'
+import type { Body } from './hir/expressions.ts'
 import type { HirBlock, HirExpression, HirModule, HirParam, HirSpan } from './hir.ts'
 import type { RowRules } from './row-rules.ts'
 import type { ProgramUsers } from './users.ts'
@@ -10,9 +11,13 @@ export const languageCompiler = service<LanguageCompiler>('language.compiler@1')
 export interface LanguageCompiler {
   /**
    * Parses, checks and lowers a program. Diagnostics are part of the result. `script` allows top-level statements next
-   * to declarations; they become the function `main`.
+   * to declarations; they become the function `main`. `signal` is for texts of clients: a long text is compiled in a
+   * thread with limits, and the signal stops it. Throws `CMP_LIMIT`, and the reason of the signal.
    */
-  compile(file: ProgramText, options: { readonly script: boolean }): Promise<CompileResult>
+  compile(
+    file: ProgramText,
+    options: { readonly script: boolean; readonly signal?: AbortSignal }
+  ): Promise<CompileResult>
   /**
    * Reads files, and all source files of folders except those with a line `// vox:skip`. Paths are absolute or relative
    * to the current folder. Throws `CMP_FILE_UNREADABLE`, and `CMP_SOURCES_MISSING` if there are no source files.
@@ -52,6 +57,8 @@ export interface Program extends ProgramText {
   readonly tests: readonly ProgramTest[]
   /** `const`, and `let` outside functions, in source order. */
   readonly constants: HirBlock
+  /** The constants, in source order: one `Let` each. Its variables are the names of the constants. */
+  readonly constantCode: readonly Body[]
   /** Preconditions and postconditions of functions, from `@require`, `@ensure` and `@invariant`. */
   readonly conditions: readonly ProgramCondition[]
   /** Names of the browser components. */
@@ -59,7 +66,12 @@ export interface Program extends ProgramText {
   /** Indexes in source order. */
   readonly indexes: readonly ProgramIndex[]
   /** Defaults of the members of structs. */
-  readonly defaults: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
+  readonly defaults: readonly {
+    readonly type: string
+    readonly field: string
+    readonly value: HirExpression
+    readonly code: Body
+  }[]
   /** Guards of functions, routes and pages, in source order. A declaration without a guard is not listed. */
   readonly guards: readonly GuardDeclaration[]
   readonly facts: ProgramFacts
@@ -78,6 +90,7 @@ export interface ProgramTest {
   readonly kind: 'test' | 'forall'
   readonly params: readonly HirParam[]
   readonly body: HirBlock
+  readonly code: Body
   readonly span: HirSpan
 }
 
@@ -100,6 +113,8 @@ export interface ProgramCondition {
   readonly of: string
   readonly kind: 'require' | 'ensure' | 'invariant'
   readonly condition: HirExpression
+  /** One expression. Its variables are the parameters of the function, then `result` in a postcondition. */
+  readonly code: Body
   /** Message for a violation; null if none is declared. */
   readonly message: string | null
 }

@@ -1,27 +1,22 @@
 import type { LanguageCompiler, Program, ProgramDescription } from '@svc/contracts'
-import { type CheckedFile, hasErrors } from './compile.ts'
-import { diagnosticJson } from './diagnostics/json.ts'
-import { renderDiagnostic } from './diagnostics/render.ts'
-import { programOf } from './program.ts'
+import type { CheckedFile } from './compile.ts'
+import { compileResult } from './compile-result.ts'
+import { type CompileRequest, resultOf } from './operations.ts'
 import { SourceFile } from './source-file.ts'
 import { parse } from './syntax/parse.ts'
 import { clientText } from './web/files/client.ts'
 import { openApiText } from './web/files/openapi.ts'
 import { webModule } from './web/web-module.ts'
 
-/** Compiler API for other plugins. Returns a program, or its diagnostics. */
+/** Compiler API for other plugins. `request` compiles texts of clients, which must not hold the event loop for long. */
 export function compilation(
-  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
+  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>,
+  request: CompileRequest
 ): LanguageCompiler['compile'] {
-  return async ({ path, text }, { script }) => {
+  return async ({ path, text }, { script, signal }) => {
     const file = new SourceFile(path, text)
-    const checked = await check(file, script)
-    const { diagnostics } = checked
-    const report = diagnostics.map(each => `${renderDiagnostic(each, file, false)}\n\n`).join('')
-    if (hasErrors(diagnostics)) {
-      return { ok: false, report, diagnostics: diagnostics.map(each => ({ ...diagnosticJson(each, file) })) }
-    }
-    return { ok: true, program: programOf(checked), warnings: report }
+    if (signal !== undefined) return resultOf(await request('program', file, { script }, signal))
+    return compileResult(await check(file, script))
   }
 }
 

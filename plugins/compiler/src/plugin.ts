@@ -74,7 +74,7 @@ export default definePlugin({
     ctx.implement(projectionOperation, projectionHandler(ctx.projectRoot, compile))
     ctx.implement(languageSurface, surfaceHandler())
     ctx.implement(pipelineStatus, pipelineHandler(ctx.projectRoot, compile))
-    ctx.provide(languageCompiler, { compile: compilation(check), read, describe: descriptionOf })
+    ctx.provide(languageCompiler, { compile: compilation(check, compile), read, describe: descriptionOf })
     const generation = webGeneration(
       () => ctx.config,
       line => process.stderr.write(`${line}\n`),

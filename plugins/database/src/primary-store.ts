@@ -101,8 +101,8 @@ export class PrimaryStore implements PrimaryDatabase {
     return (await this.#store()).threadAccess()
   }
 
-  memoryAccess(): ThreadAccess {
-    return memoryAccess()
+  memoryAccess(maxBytes?: number): ThreadAccess {
+    return memoryAccess(maxBytes)
   }
 
   async backup(file: string): Promise<void> {

@@ -1,6 +1,7 @@
-import type { RuntimeProjection } from '@svc/contracts'
+import type { CompileResult, RuntimeProjection } from '@svc/contracts'
 import { defined, isSvcError } from '@svc/plugin-sdk'
 import { type CheckedFile, type CompileOptions, checkFile, formatFile, hasErrors } from '../compile.ts'
+import { compileResult } from '../compile-result.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { diagnosticJson, type JsonDiagnostic } from '../diagnostics/json.ts'
 import { renderDiagnostic } from '../diagnostics/render.ts'
@@ -30,6 +31,7 @@ export interface Results {
   readonly ir: unknown
   readonly projection: RuntimeProjection
   readonly stages: StageResult
+  readonly program: CompileResult
 }
 
 /** First stage that fails; null if there is none. */
@@ -81,6 +83,7 @@ export async function doJob(job: CompileJob): Promise<JobResult> {
   const run = entry('check', file, checked.diagnostics, startedAt, hir)
   if (job.kind === 'check') return { run, outcome: { ok: true, value: checkResult(checked) } }
   if (job.kind === 'stages') return { run, outcome: { ok: true, value: stagesOf(checked) } }
+  if (job.kind === 'program') return { run, outcome: { ok: true, value: compileResult(checked) } }
   const failure = errorsOf(checked)
   if (failure !== null) return { run, outcome: { ok: false, failure } }
   try {

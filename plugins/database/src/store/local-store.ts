@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ThreadAccess } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import type { ThreadPlace } from '../thread/file-connection.ts'
 import { MEMORY, type WorkerPlace } from '../worker/protocol.ts'
 import { QueuedStore } from './queued-store.ts'
@@ -34,8 +35,9 @@ export async function openFile(file: string, { busyTimeoutMs, synchronous }: Loc
 }
 
 /** Returns access for one thread to its own empty in-memory database. */
-export function memoryAccess(): ThreadAccess {
-  return { module: MODULE, options: { file: MEMORY, busyTimeoutMs: 0, synchronous: 'normal' } satisfies ThreadPlace }
+export function memoryAccess(maxBytes?: number): ThreadAccess {
+  const options: ThreadPlace = { file: MEMORY, busyTimeoutMs: 0, synchronous: 'normal', ...defined({ maxBytes }) }
+  return { module: MODULE, options }
 }
 
 /** Opens an empty database in memory. */

@@ -19,10 +19,21 @@ export interface ThreadPlace {
   readonly file: string
   readonly busyTimeoutMs: number
   readonly synchronous: 'normal' | 'full'
+  /** Maximum size of a database in memory; default: no limit. */
+  readonly maxBytes?: number
 }
 
 /** Page cache of each of the two connections, in KiB. It is small, since there may be many threads. */
 const PAGE_CACHE_KIB = 16_384
+
+/** Size of a page, the default of SQLite. */
+const PAGE_BYTES = 4_096
+
+/** Returns the pragmas that limit a database and its temporary tables. */
+function pageLimits(maxBytes: number): string {
+  const pages = Math.max(1, Math.floor(maxBytes / PAGE_BYTES))
+  return `PRAGMA main.max_page_count = ${pages}; PRAGMA temp.max_page_count = ${pages}`
+}
 
 /** A thread's access to a file: a read-only connection, and one for writes, opened on demand. Memory has only one. */
 export class FileConnection implements ThreadConnection {
@@ -237,7 +248,7 @@ export class FileConnection implements ThreadConnection {
   }
 
   #connect(): LibsqlEngine {
-    const { file, busyTimeoutMs, synchronous } = this.#place
+    const { file, busyTimeoutMs, synchronous, maxBytes } = this.#place
     return this.#mapErrors(() => {
       const engine = new LibsqlEngine(
         { engine: 'libsql', file, readOnly: false, busyTimeoutMs, synchronous },
@@ -248,6 +259,7 @@ export class FileConnection implements ThreadConnection {
         engine.exec(
           `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = 1; PRAGMA cache_size = -${PAGE_CACHE_KIB}`
         )
+        if (maxBytes !== undefined) engine.exec(pageLimits(maxBytes))
         // Fails here if the file is not a database.
         const sql = 'SELECT count(*) FROM sqlite_master'
         retryWhileBusy(busyTimeoutMs, () => engine.run({ sql, values: [], verb: 'SELECT' }))
