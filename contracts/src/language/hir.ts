@@ -1,3 +1,4 @@
+import type { Body } from './hir/expressions.ts'
 import type { HirBlock, HirExpression, HirType } from './hir-expressions.ts'
 
 /**
@@ -57,6 +58,7 @@ export interface HirFunction {
   readonly params: readonly HirParam[]
   readonly return_type: HirType | null
   readonly body: HirBlock
+  readonly code: Body
   readonly is_component: boolean
   readonly is_async: boolean
   readonly is_pub: boolean
@@ -115,6 +117,7 @@ export interface HirRoute {
   readonly params?: readonly HirParam[]
   readonly return_type: HirType | null
   readonly body: HirBlock
+  readonly code: Body
   readonly span: HirSpan
 }
 
@@ -123,6 +126,7 @@ export interface HirHandler {
   readonly params: readonly HirParam[]
   readonly return_type: HirType | null
   readonly body: HirBlock
+  readonly code: Body
   readonly span: HirSpan
 }
 
@@ -139,6 +143,8 @@ export interface HirActor {
   readonly params?: readonly HirParam[]
   readonly state_fields?: readonly HirStateField[]
   readonly handlers: readonly HirHandler[]
+  /** Parameters of `spawn`, and an assignment for each field with an initial value. */
+  readonly code: Body
   readonly span: HirSpan
 }
 
@@ -149,12 +155,15 @@ export interface HirProcess {
   readonly params: readonly HirParam[]
   readonly return_type: HirType | null
   readonly body: HirBlock
+  readonly code: Body
   readonly span: HirSpan
 }
 
 export interface HirActivity extends HirProcess {
   /** Options after `with`. */
   readonly options?: HirExpression
+  /** Options after `with`: one expression, which may read the parameters. */
+  readonly optionsCode?: Body
 }
 
 export interface HirEndpoint {
@@ -163,6 +172,7 @@ export interface HirEndpoint {
   readonly params: readonly HirParam[]
   readonly return_type: HirType | null
   readonly body: HirBlock
+  readonly code: Body
   readonly route_path: string
   readonly span: HirSpan
 }
@@ -181,6 +191,8 @@ export interface HirColumn {
   readonly name: string
   readonly type_ann: HirType
   readonly default?: HirExpression
+  /** The default: one expression. */
+  readonly code?: Body
   readonly span: HirSpan
 }
 
@@ -202,8 +214,10 @@ export interface HirAgent {
   readonly state_fields: readonly HirStateField[]
   readonly handlers: readonly (Omit<HirHandler, 'span'> & { readonly is_traced: boolean; readonly span: HirSpan })[]
   readonly migrations: readonly HirMigration[]
+  /** As of an actor. */
+  readonly code: Body
   /** Properties such as `instructions` and `tools`. */
-  readonly properties?: readonly { readonly name: string; readonly value: HirExpression }[]
+  readonly properties?: readonly { readonly name: string; readonly value: HirExpression; readonly code: Body }[]
   readonly is_deprecated: boolean
   readonly span: HirSpan
 }
@@ -211,6 +225,7 @@ export interface HirAgent {
 export interface HirMigration {
   readonly from_version: string
   readonly body: HirBlock
+  readonly code: Body
   readonly span: HirSpan
 }
 

@@ -3,12 +3,14 @@ import { readRowRules } from './check/users/row-rules.ts'
 import { readUsers } from './check/users/users.ts'
 import type { CheckedFile } from './compile.ts'
 import { ByteOffsets } from './hir/byte-offsets.ts'
+import { CodeLowering } from './hir/code.ts'
 import { requestFacts } from './hir/facts.ts'
 import { lowerGuards } from './hir/guards.ts'
 import { lower } from './hir/lower.ts'
 import { type Conversions, ExpressionLowering, type RecordTypes } from './hir/lower-expressions.ts'
 import type { Declaration, FunctionDeclaration, Index, Table } from './syntax/ast.ts'
 import { requestedCapabilities } from './syntax/requested-capabilities.ts'
+import { typesOf } from './types/check-module.ts'
 import { tablesOf } from './types/db/db-tables.ts'
 import { indexOptions } from './types/db/index-options.ts'
 
@@ -20,7 +22,8 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, ty
   const conversions: Conversions = expression => types?.conversionOf(expression) ?? null
   const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records, conversions)
   const functions = module.items.filter(item => item.kind === 'Function')
-  const lowered = lower(module, text, { records, conversions })
+  const code = new CodeLowering(types ?? typesOf(module), new ByteOffsets(text))
+  const lowered = lower(module, text, { records, conversions, code })
   const { users } = readUsers(module)
   const rules = module.items.flatMap(item => (item.kind === 'Table' ? (readRowRules(item, module).rules ?? []) : []))
   const guards = lowerGuards(module, span => bodies.span(span))
@@ -28,17 +31,18 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, ty
     path,
     text,
     module: lowered,
-    tests: functions.flatMap(fn => testOf(fn, bodies)),
+    tests: functions.flatMap(fn => testOf(fn, bodies, code)),
     constants: module.items.flatMap((item): HirBlock => {
       return item.kind === 'Const' ? [bodies.statement(item.statement)] : []
     }),
-    conditions: functions.flatMap(fn => conditionsOf(fn, bodies)),
+    constantCode: module.items.flatMap(item => (item.kind === 'Const' ? [code.constant(item)] : [])),
+    conditions: functions.flatMap(fn => conditionsOf(fn, bodies, code)),
     components: module.items.flatMap(item => (item.kind === 'Component' ? [item.name.text] : [])),
     indexes: module.items.flatMap(item => {
       if (item.kind === 'Table') return uniqueColumns(item, users, bodies)
       return item.kind === 'Index' ? [indexOf(item, bodies)] : []
     }),
-    defaults: module.items.flatMap(item => defaultsOf(item, bodies)),
+    defaults: module.items.flatMap(item => defaultsOf(item, bodies, code)),
     guards,
     facts: requestFacts(lowered, guards, rules),
     capabilities: requestedCapabilities(tokens),
@@ -47,14 +51,15 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, ty
   }
 }
 
-function testOf(fn: FunctionDeclaration, bodies: ExpressionLowering): ProgramTest[] {
+function testOf(fn: FunctionDeclaration, bodies: ExpressionLowering, code: CodeLowering): ProgramTest[] {
   const { role, roleDecorator } = fn
   if (fn.body === null || (role !== 'test' && role !== 'forall' && role !== 'fuzz')) return []
   const [argument] = roleDecorator?.args ?? []
   const title = argument?.value.kind === 'String' ? argument.value.value : (roleDecorator?.strings[0]?.value ?? null)
   const kind = role === 'test' ? 'test' : 'forall'
   const params = bodies.params(fn.params)
-  return [{ name: fn.name.text, title, kind, params, body: bodies.block(fn.body), span: bodies.span(fn) }]
+  const body = bodies.block(fn.body)
+  return [{ name: fn.name.text, title, kind, params, body, code: code.function(fn), span: bodies.span(fn) }]
 }
 
 function indexOf(index: Index, bodies: ExpressionLowering): ProgramIndex {
@@ -91,7 +96,7 @@ function uniqueColumns(
     }))
 }
 
-function conditionsOf(fn: FunctionDeclaration, bodies: ExpressionLowering): ProgramCondition[] {
+function conditionsOf(fn: FunctionDeclaration, bodies: ExpressionLowering, code: CodeLowering): ProgramCondition[] {
   return CONDITIONS.flatMap(kind =>
     fn.decorators
       .filter(({ name }) => name.text === kind)
@@ -99,14 +104,18 @@ function conditionsOf(fn: FunctionDeclaration, bodies: ExpressionLowering): Prog
         const [condition, other] = args ?? []
         if (condition === undefined) return []
         const message = other?.value.kind === 'String' ? other.value.value : (strings[0]?.value ?? null)
-        return [{ of: fn.name.text, kind, condition: bodies.expression(condition.value), message }]
+        const { value } = condition
+        const lowered = code.condition(fn, value)
+        return [{ of: fn.name.text, kind, condition: bodies.expression(value), code: lowered, message }]
       })
   )
 }
 
-function defaultsOf(item: Declaration, bodies: ExpressionLowering): Program['defaults'] {
+function defaultsOf(item: Declaration, bodies: ExpressionLowering, code: CodeLowering): Program['defaults'] {
   if (item.kind !== 'Type' || item.definition.form !== 'struct') return []
   return item.definition.fields.flatMap(({ name, value }) =>
-    value === null ? [] : [{ type: item.name.text, field: name.text, value: bodies.expression(value) }]
+    value === null
+      ? []
+      : [{ type: item.name.text, field: name.text, value: bodies.expression(value), code: code.value(value) }]
   )
 }

@@ -1,4 +1,6 @@
 import type { Actor, Agent, Decorator, Handler, StateField } from '../syntax/ast.ts'
+import type { CodeLowering } from './code.ts'
+import { codeOf } from './code-of.ts'
 import type { HirActor, HirAgent, HirHandler, HirStateField } from './hir.ts'
 import type { ExpressionLowering } from './lower-expressions.ts'
 import { lowerType } from './lower-types.ts'
@@ -6,9 +8,11 @@ import { lowerType } from './lower-types.ts'
 /** Lowers declarations with state and handlers: actors and agents. */
 export class StatefulLowering {
   readonly #bodies: ExpressionLowering
+  readonly #code: CodeLowering | undefined
 
-  constructor(bodies: ExpressionLowering) {
+  constructor(bodies: ExpressionLowering, code: CodeLowering | undefined) {
     this.#bodies = bodies
+    this.#code = code
   }
 
   actor(actor: Actor): HirActor {
@@ -20,7 +24,8 @@ export class StatefulLowering {
       name: actor.name.text,
       ...(params === null || params.length === 0 ? {} : { params: this.#bodies.params(params) }),
       ...(fields.length === 0 ? {} : { state_fields: fields.map(field => this.#stateField(field)) }),
-      handlers: members.flatMap(member => (member.kind === 'Handler' ? [this.#handler(member)] : [])),
+      handlers: members.flatMap(member => (member.kind === 'Handler' ? [this.#handler(actor, member)] : [])),
+      ...codeOf(this.#code?.initial(actor)),
       span: this.#bodies.span(actor)
     }
   }
@@ -37,34 +42,38 @@ export class StatefulLowering {
       state_fields: members.flatMap(member => (member.kind === 'StateField' ? [this.#stateField(member)] : [])),
       handlers: members.flatMap(member => {
         if (member.kind !== 'Handler') return []
-        const { span, ...handler } = this.#handler(member)
+        const { span, ...handler } = this.#handler(agent, member)
         // Decorators do not apply to single handlers, so they cannot request traces.
         return [{ ...handler, is_traced: false, span }]
       }),
       migrations: members.flatMap(member => {
         if (member.kind !== 'Migration') return []
         const { from, body } = member
-        return [{ from_version: from.value, body: this.#bodies.block(body), span: this.#bodies.span(member) }]
+        const code = codeOf(this.#code?.migration(agent, member))
+        return [{ from_version: from.value, body: this.#bodies.block(body), ...code, span: this.#bodies.span(member) }]
       }),
       ...(properties.length === 0
         ? {}
         : {
             properties: properties.map(({ name, value }) => ({
               name: name.text,
-              value: this.#bodies.expression(value)
+              value: this.#bodies.expression(value),
+              ...codeOf(this.#code?.value(value))
             }))
           }),
+      ...codeOf(this.#code?.initial(agent)),
       is_deprecated: isDeprecated(agent.decorators),
       span: this.#bodies.span(agent)
     }
   }
 
-  #handler(handler: Handler): HirHandler {
+  #handler(owner: Actor | Agent, handler: Handler): HirHandler {
     return {
       event_name: handler.event.text,
       params: this.#bodies.params(handler.params),
       return_type: handler.result === null ? null : lowerType(handler.result),
       body: this.#bodies.block(handler.body),
+      ...codeOf(this.#code?.handler(owner, handler)),
       span: this.#bodies.span(handler)
     }
   }

@@ -19,6 +19,8 @@ import { hirType } from '../types/hir-type.ts'
 import type { TypedModule } from '../types/typed-module.ts'
 import { builtinRecords } from './builtin-records.ts'
 import { ByteOffsets } from './byte-offsets.ts'
+import type { CodeLowering } from './code.ts'
+import { codeOf } from './code-of.ts'
 import { DecoratorValues } from './decorator-values.ts'
 import type {
   HirActivity,
@@ -55,6 +57,8 @@ export interface KnownTypes {
   readonly records: RecordTypes
   /** Omitted for the IR document, which prints values as they are written. */
   readonly conversions?: Conversions
+  /** Lowers the code of the declarations; omitted for the IR document. */
+  readonly code?: CodeLowering
 }
 
 /** Returns the inferred types of a checked module that are certain. */
@@ -70,6 +74,7 @@ class ModuleLowering {
   readonly #bodies: ExpressionLowering
   readonly #stateful: StatefulLowering
   readonly #results: KnownTypes['results']
+  readonly #code: CodeLowering | undefined
   readonly #scriptStatements: ScriptStatement[] = []
   readonly #arrays: Arrays = {
     imports: [],
@@ -92,13 +97,14 @@ class ModuleLowering {
   constructor(
     module: Module,
     source: string,
-    { results = () => null, records = new Map(), conversions }: Partial<KnownTypes>
+    { results = () => null, records = new Map(), conversions, code }: Partial<KnownTypes>
   ) {
+    this.#code = code
     this.#module = module
     this.#source = source
     this.#results = results
     this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module), records, conversions)
-    this.#stateful = new StatefulLowering(this.#bodies)
+    this.#stateful = new StatefulLowering(this.#bodies, code)
   }
 
   run(): HirModule {
@@ -180,6 +186,7 @@ class ModuleLowering {
         name: field.name.text,
         type_ann: lowerType(field.type),
         ...(field.value === null ? {} : { default: this.#bodies.expression(field.value) }),
+        ...(field.value === null || this.#code === undefined ? {} : { code: this.#code.value(field.value) }),
         span: this.#bodies.span(field)
       })),
       is_pub: table.isPublic,
@@ -222,7 +229,7 @@ class ModuleLowering {
     const decorators = new DecoratorValues(fn.decorators)
     const model = decorators.text('ai', 'model')
     const interval = decorators.text('scheduled', 'every')
-    const { id, name, params, return_type, body, span } = this.#signature(fn)
+    const { id, name, params, return_type, body, code, span } = this.#signature(fn)
     return {
       id,
       name,
@@ -230,6 +237,7 @@ class ModuleLowering {
       params,
       return_type,
       body,
+      ...codeOf(code),
       is_component: fn.role === 'component',
       is_async: fn.isAsync,
       is_pub: fn.isPublic,
@@ -260,8 +268,10 @@ class ModuleLowering {
 
   #activity(item: Activity): HirActivity {
     const { span, ...signature } = this.#signature(item)
-    const options = item.options === null ? {} : { options: this.#bodies.expression(item.options) }
-    return { ...signature, ...options, span }
+    const { options } = item
+    if (options === null) return { ...signature, span }
+    const code = this.#code === undefined ? {} : { optionsCode: this.#code.options(item, options) }
+    return { ...signature, options: this.#bodies.expression(options), ...code, span }
   }
 
   #signature(item: FunctionDeclaration | Workflow | Activity): HirProcess {
@@ -271,6 +281,7 @@ class ModuleLowering {
       params: this.#bodies.params(item.params),
       return_type: item.result === null ? this.#results(item) : lowerType(item.result),
       body: item.body === null ? [] : this.#bodies.block(item.body),
+      ...codeOf(this.#code?.function(item)),
       span: this.#bodies.span(item)
     }
   }
@@ -284,6 +295,7 @@ class ModuleLowering {
       ...(route.params === null || route.params.length === 0 ? {} : { params: this.#bodies.params(route.params) }),
       return_type: route.result === null ? this.#results(route) : lowerType(route.result),
       body: this.#bodies.block(route.body),
+      ...codeOf(this.#code?.route(route)),
       span: this.#bodies.span(route)
     }
   }
@@ -301,6 +313,7 @@ class ModuleLowering {
       params: [],
       return_type: null,
       body: this.#scriptStatements.map(({ statement }) => this.#bodies.statement(statement)),
+      ...codeOf(this.#code?.script(this.#scriptStatements)),
       is_component: false,
       is_async: false,
       is_pub: false,

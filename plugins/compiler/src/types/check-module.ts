@@ -1,4 +1,4 @@
-import type { Declaration, Module } from '../syntax/ast.ts'
+import type { Declaration, Handler, Module } from '../syntax/ast.ts'
 import type { Expression, Identifier } from '../syntax/ast-expressions.ts'
 import type { NamedType as NamedTypeSyntax } from '../syntax/ast-types.ts'
 import { type AnyNode, childrenOf } from '../syntax/walk.ts'
@@ -207,6 +207,9 @@ function typedModule(context: Context): TypedModule {
     callOf: call => calls[call.id] ?? null,
     effectsOf: (declaration): ReadonlySet<Effect> => effects.effectsOf(declaration),
     resultOf: declaration => resolved(context.routes.get(declaration) ?? resultOf(declaration, declarations)),
+    paramTypes: (declaration, handler) => paramTypes(declaration, handler, declarations),
+    memberType: ({ type, value }) => resolved(type === null ? (types[value.id] ?? ERROR) : context.declarations.read(type)),
+    handlerResult: (declaration, handler) => resolved(declarations.handler(declaration, handler).result),
     defOf: name => declarations.def(name),
     usesOf: owner => uses.get(owner) ?? [],
     fieldType: fieldTypeOf
@@ -214,6 +217,23 @@ function typedModule(context: Context): TypedModule {
   diagnostics.push(...checkEffects(module, effects))
   for (const pass of [checkConstantOrder, checkMatches]) pass(typed, diagnostic => diagnostics.push(diagnostic))
   return typed
+}
+
+function paramTypes(
+  declaration: Declaration,
+  handler: Handler | undefined,
+  declarations: Declarations
+): readonly Type[] {
+  const types = (params: readonly { readonly type: Type }[]): readonly Type[] =>
+    params.map(({ type }) => resolved(type))
+  if (isCallable(declaration)) return types(declarations.signature(declaration).params)
+  if (handler !== undefined && (declaration.kind === 'Actor' || declaration.kind === 'Agent')) {
+    return types(declarations.handler(declaration, handler).params)
+  }
+  if (declaration.kind === 'HttpRoute' || declaration.kind === 'Actor') {
+    return types(declarations.params(declaration.params ?? [], declarations.scopeOf(declaration), false))
+  }
+  return types(declarations.properties(declaration) ?? [])
 }
 
 function resultOf(declaration: Declaration, declarations: Declarations): Type {

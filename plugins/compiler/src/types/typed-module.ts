@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Declaration, Handler, Module } from '../syntax/ast.ts'
+import type { Actor, Agent, Declaration, Derived, Handler, Module, State } from '../syntax/ast.ts'
 import type { Call, Expression, Match, ObjectLiteral, Spawn } from '../syntax/ast-expressions.ts'
 import type { Pattern } from '../syntax/ast-statements.ts'
 import type { Span } from '../syntax/node.ts'
@@ -77,6 +77,12 @@ export interface TypedModule {
   effectsOf(declaration: Declaration): ReadonlySet<Effect>
   /** The result type of a function, or the type of a constant: declared, or else inferred. */
   resultOf(declaration: Declaration): Type
+  /** Types of the parameters of a declaration, or of a handler in it: declared, or else inferred. */
+  paramTypes(declaration: Declaration, handler?: Handler): readonly Type[]
+  /** The result type of a handler: declared, or else inferred. */
+  handlerResult(declaration: Actor | Agent, handler: Handler): Type
+  /** The type of a state or a derived value: declared, or else inferred. */
+  memberType(member: State | Derived): Type
   /** The definition that a type name has in this module. */
   defOf(name: string): TypeDef | undefined
   /** Uses of each declaration; for a handler also by the handler itself. */

@@ -1,0 +1,191 @@
+import { type Hir, pathParameters } from '@svc/contracts'
+import type {
+  Activity,
+  Actor,
+  Agent,
+  Const,
+  Expression,
+  FunctionDeclaration,
+  Handler,
+  HttpRoute,
+  Migration,
+  Param,
+  Pattern,
+  ScriptStatement,
+  StateField,
+  Workflow
+} from '../syntax/ast.ts'
+import type { Type } from '../types/type.ts'
+import type { TypedModule } from '../types/typed-module.ts'
+import { BodyScope } from './body-scope.ts'
+import type { ByteOffsets } from './byte-offsets.ts'
+import { BodyLowering, type Frame, frameOf } from './lower-body.ts'
+import { ModuleScope } from './module-scope.ts'
+
+/** Roles of functions that are called from outside, in which `request` is the request. */
+const EXPOSED: ReadonlySet<string> = new Set(['query', 'mutation', 'server', 'mcp.tool', 'mcp.resource'])
+
+/** Roles of tests: no caller could take a failure. */
+const TESTS: ReadonlySet<string> = new Set(['test', 'forall', 'fuzz'])
+
+/** Code that no function contains. A failure throws. */
+const OUTSIDE: Frame = { returnsResult: false, returnsFailures: false }
+
+/** The head of a body, and its block. */
+type Parts = Omit<Hir.Body, 'locals'>
+
+/** Lowers the code of the declarations of a module without errors: one body each. */
+export class CodeLowering {
+  readonly module: ModuleScope
+
+  constructor(typed: TypedModule, offsets: ByteOffsets) {
+    this.module = new ModuleScope(typed, offsets)
+  }
+
+  /** Lowers a function, a workflow or an activity. A function that a model implements has an empty block. */
+  function(item: FunctionDeclaration | Workflow | Activity): Hir.Body {
+    const isTest = item.kind === 'Function' && TESTS.has(item.role)
+    const frame = frameOf(this.module.typed.resultOf(item), item.result !== null || isTest)
+    return this.body(frame, lowering => ({
+      ...this.#head(lowering, item),
+      block: item.body === null ? [] : lowering.body(item.body)
+    }))
+  }
+
+  #head(lowering: BodyLowering, item: FunctionDeclaration | Workflow | Activity): Omit<Parts, 'block'> {
+    const isExposed = item.kind === 'Function' && EXPOSED.has(item.role)
+    if (isExposed && this.module.name('request') === undefined) lowering.scope.bind('request', { kind: 'request' })
+    return lowering.params(item.params, this.#types(this.module.typed.paramTypes(item)))
+  }
+
+  #types(types: readonly Type[]): Hir.Type[] {
+    return types.map(type => this.module.types.of(type))
+  }
+
+  /** Lowers a condition of a function. `result` is the variable after the parameters. */
+  condition(item: FunctionDeclaration, condition: Expression): Hir.Body {
+    return this.body(OUTSIDE, lowering => {
+      const { params } = this.#head(lowering, item)
+      lowering.scope.declare('result', this.module.types.of(this.module.typed.resultOf(item)))
+      return { params, defaults: params.map(() => null), block: this.#only(lowering, condition) }
+    })
+  }
+
+  /** Lowers the options of an activity, which may read its parameters. */
+  options(item: Activity, options: Expression): Hir.Body {
+    return this.body(OUTSIDE, lowering => {
+      const { params } = this.#head(lowering, item)
+      return { params, defaults: params.map(() => null), block: this.#only(lowering, options) }
+    })
+  }
+
+  /** Lowers a route. Its parameters are those of `routeParameters`. */
+  route(route: HttpRoute): Hir.Body {
+    const { typed } = this.module
+    const params = route.params ?? []
+    const implicit = [...pathParameters(route.path.value), 'request'].filter(
+      name => !params.some(param => param.name.text === name)
+    )
+    return this.body(frameOf(typed.resultOf(route), route.result !== null), lowering => {
+      const head = lowering.params(params, this.#types(typed.paramTypes(route)), implicit)
+      if (implicit.includes('request')) lowering.scope.bind('request', { kind: 'request' })
+      return { ...head, block: lowering.body(route.body) }
+    })
+  }
+
+  /** Lowers the parameters of `spawn`, and the initial values of the fields as assignments. */
+  initial(item: Actor | Agent): Hir.Body {
+    const { module } = this
+    const fields = stateOf(item)
+    return this.body(OUTSIDE, lowering => {
+      const head = lowering.params(spawnParams(item), this.#types(module.typed.paramTypes(item)))
+      const block = fields.flatMap((field): Hir.Stmt[] => {
+        const set = field.value === null ? [] : [this.#initialValue(lowering, field, field.value)]
+        // A field may read those before.
+        lowering.scope.bind(field.name.text, { kind: 'state', field: field.name.text })
+        return set
+      })
+      return { ...head, block }
+    })
+  }
+
+  #initialValue(lowering: BodyLowering, { name, ...node }: StateField, written: Expression): Hir.Update {
+    const value = lowering.value(written)
+    const place: Hir.Place = { root: { state: name.text }, path: [], type: value.type }
+    return { kind: 'Update', place, operator: null, value, span: this.module.span(node) }
+  }
+
+  handler(item: Actor | Agent, handler: Handler): Hir.Body {
+    const { typed } = this.module
+    const frame = frameOf(typed.handlerResult(item, handler), handler.result !== null)
+    return this.body(frame, lowering => {
+      bindState(lowering.scope, item)
+      const head = lowering.params(handler.params, this.#types(typed.paramTypes(item, handler)))
+      return { ...head, block: lowering.body(handler.body) }
+    })
+  }
+
+  migration(item: Agent, { body }: Migration): Hir.Body {
+    return this.body(OUTSIDE, lowering => {
+      bindState(lowering.scope, item)
+      return { params: [], defaults: [], block: lowering.block(body) }
+    })
+  }
+
+  /** Lowers the statements outside functions: the body of `main`. */
+  script(statements: readonly ScriptStatement[]): Hir.Body {
+    return this.body(OUTSIDE, lowering => ({
+      params: [],
+      defaults: [],
+      block: statements.map(({ statement }) => lowering.statement(statement))
+    }))
+  }
+
+  constant({ statement }: Const): Hir.Body {
+    return this.body(OUTSIDE, lowering => ({ params: [], defaults: [], block: [lowering.statement(statement)] }))
+  }
+
+  /** Lowers a value outside functions: a default, a property. */
+  value(value: Expression): Hir.Body {
+    return this.body(OUTSIDE, lowering => ({ params: [], defaults: [], block: this.#only(lowering, value) }))
+  }
+
+  /** Lowers code outside functions that is no single body, such as that of a component. */
+  outside<P extends object>(lower: (lowering: BodyLowering) => P): P & Pick<Hir.Body, 'locals'> {
+    return this.body(OUTSIDE, lower)
+  }
+
+  #only(lowering: BodyLowering, expression: Expression): Hir.Block {
+    return [{ kind: 'Expr', value: lowering.value(expression), span: this.module.span(expression) }]
+  }
+
+  /**
+   * Lowers a body. Whether a variable holds the answer of an operation as a Result is known only after its last use:
+   * then the body is lowered again.
+   */
+  body<P extends object>(frame: Frame, lower: (lowering: BodyLowering) => P): P & Pick<Hir.Body, 'locals'> {
+    const kept = new Set<Pattern>()
+    for (;;) {
+      const scope = new BodyScope()
+      const lowering = new BodyLowering(this.module, scope, frame, kept)
+      const parts = lower(lowering)
+      if (lowering.missing.size === 0) return { locals: scope.locals, ...parts }
+      for (const pattern of lowering.missing) kept.add(pattern)
+    }
+  }
+}
+
+function stateOf({ members }: Actor | Agent): StateField[] {
+  return [...members].filter(member => member.kind === 'StateField')
+}
+
+function spawnParams(item: Actor | Agent): readonly Param[] {
+  return item.kind === 'Actor' ? (item.params ?? []) : []
+}
+
+/** Binds the parameters of `spawn` and the fields. */
+function bindState(scope: BodyScope, item: Actor | Agent): void {
+  for (const { name } of [...spawnParams(item), ...stateOf(item)]) {
+    scope.bind(name.text, { kind: 'state', field: name.text })
+  }
+}
