@@ -46,7 +46,7 @@ export function runBoth(source: string): BothTraces {
     )
   }
   const web = webModule(checked.parsed.module, file)
-  const components = emitComponents(web, { validate: true, reactiveViews: true })
+  const components = emitComponents(web, { validate: true })
   const problem = components.diagnostics.find(({ severity }) => severity === 'error')
   if (problem !== undefined) throw new Error(`${problem.code}: ${problem.message}`)
   const { files } = emitProject(web, components, OPTIONS)

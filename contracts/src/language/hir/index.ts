@@ -1,2 +1,3 @@
+export type * from './components.ts'
 export type * from './expressions.ts'
 export type * from './types.ts'

@@ -29,7 +29,7 @@ import { usedNames } from '../web/typescript/used-names.ts'
 import { isPlain } from '../web/typescript/value-types.ts'
 import { ViewTranslator } from '../web/typescript/view-translator.ts'
 import type { ValueType } from '../web/value-types/type.ts'
-import { inOrderOfUse } from './order-of-use.ts'
+import { inOrderOfUse } from '../hir/order-of-use.ts'
 import type { WebComponent, WebMember, WebProp, WebTree } from './tree.ts'
 
 type Effectful = Effect | Lifecycle

@@ -7,11 +7,11 @@ import { boundNames } from '../types/module-names.ts'
  * Sorts members of a component, so that each comes after the members whose values it uses. Other members, and those
  * with cyclic uses, stay in source order.
  */
-export function inOrderOfUse(members: readonly ComponentMember[]): ComponentMember[] {
+export function inOrderOfUse<M extends ComponentMember>(members: readonly M[]): M[] {
   const declared = new Map(members.flatMap(member => namesOf(member).map(name => [name, member] as const)))
-  const ordered = new Set<ComponentMember>()
-  const begun = new Set<ComponentMember>()
-  const add = (member: ComponentMember): void => {
+  const ordered = new Set<M>()
+  const begun = new Set<M>()
+  const add = (member: M): void => {
     if (begun.has(member)) return
     begun.add(member)
     for (const name of mentioned(member)) {
