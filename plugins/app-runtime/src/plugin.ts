@@ -20,6 +20,7 @@ import {
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { appOperations, implementApps } from './apps/contribute.ts'
+import { EndedIdentities } from './auth/ended-identities.ts'
 import {
   createHandler as createTokenHandler,
   listHandler as listTokensHandler,
@@ -34,6 +35,9 @@ import { clientCommand, writeClient } from './client-command.ts'
 import { openJobDatabase } from './database/job-database.ts'
 import { devCommand, serveInDevelopment } from './dev-command.ts'
 import { evaluateHandler, evaluateOperation } from './operations.ts'
+import { playgroundRun } from './playground/operations.ts'
+import { contributePlayground } from './playground/page.ts'
+import { playgroundHandler } from './playground/run-playground.ts'
 import { type Runner, runCommand, runProgram } from './run-command.ts'
 import {
   applySchema,
@@ -106,6 +110,7 @@ export default definePlugin({
   hooks: [workflowStep, rewardEvents],
   operations: [
     evaluateOperation,
+    playgroundRun,
     workflowList,
     workflowInspect,
     workflowTimeline,
@@ -174,11 +179,17 @@ export default definePlugin({
       evaluateOperation,
       evaluateHandler(compiler, () => limitsOf(ctx.config, ctx.config.steps))
     )
+    ctx.implement(
+      playgroundRun,
+      playgroundHandler(compiler, store, () => limitsOf(ctx.config, ctx.config.steps))
+    )
+    contributePlayground(ctx)
     const runs = openRuns(() => storeOf({ ctx, store }))
     const openStore = () => storeOf({ ctx, store })
     ctx.implement(tokenCreate, createTokenHandler(openStore))
     ctx.implement(tokenList, listTokensHandler(openStore))
-    ctx.implement(tokenRevoke, revokeTokenHandler(openStore))
+    const ended = new EndedIdentities()
+    ctx.implement(tokenRevoke, revokeTokenHandler(openStore, ended))
     const changed = (): void => ctx.changed(WORKFLOWS_TOPIC)
     const keeping = () => retentionOf(ctx.config)
     const handlers = isShared ? sharedHandlers(openShared, keeping, changed) : databaseHandlers(runs, keeping, changed)
@@ -241,6 +252,7 @@ export default definePlugin({
           http,
           spans,
           apps,
+          ended,
           mask,
           meshActivities: deps.meshActivities,
           meshStatus: deps.meshStatus,

@@ -14,6 +14,7 @@ import { runErrors } from '../errors.ts'
 import { ANONYMOUS_TEXT, callerText, type RequestParts, SYSTEM_TEXT } from '../interpreter/request.ts'
 import { admits } from './admits.ts'
 import type { Authenticator, Outcome, Proven } from './authenticator.ts'
+import type { IdentityFilter } from './ended-identities.ts'
 import { PageGuards } from './page-guards.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { type Refusal, refusalError, refuse } from './refuse.ts'
@@ -55,9 +56,11 @@ export class Guards {
   /** By function, or method and path of a route. An endpoint without a guard, and without a use of the request, has none. */
   readonly #guards: ReadonlyMap<string, EndpointGuard>
   readonly #origins: ReadonlyMap<string, readonly string[]>
+  readonly #authenticator: Authenticator
   readonly pages: PageGuards
 
   constructor({ guards, facts }: Pick<Program, 'guards' | 'facts'>, parts: GuardParts) {
+    this.#authenticator = parts.authenticator
     const declared = guards.filter(({ kind }) => kind !== 'page')
     const made = new Map<string, EndpointGuard>()
     for (const guard of declared) {
@@ -91,6 +94,11 @@ export class Guards {
   /** Origins of pages that may call an endpoint, in addition to the server's own; undefined without `@cors`. */
   originsOf(name: string): readonly string[] | undefined {
     return this.#origins.get(name)
+  }
+
+  /** Proves identities again that were remembered. */
+  forget(isMeant: IdentityFilter): void {
+    this.#authenticator.forget(isMeant)
   }
 
   /** Returns the guard of an endpoint; null if it is open and does not depend on its caller. */

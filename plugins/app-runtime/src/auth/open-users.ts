@@ -6,6 +6,7 @@ import type { Endpoint } from '../serving/endpoints.ts'
 import { keepLookupConnection } from '../serving/lookup-connection.ts'
 import type { ProgramPool } from '../serving/program-pool.ts'
 import { authSettings, type Settings } from '../settings.ts'
+import type { EndedIdentities } from './ended-identities.ts'
 import { oauthRoutes } from './oauth/oauth-routes.ts'
 import { OpenIdProvider } from './oauth/openid-provider.ts'
 import { RateLimits } from './rate-limits.ts'
@@ -23,6 +24,7 @@ export interface UsersParts {
   readonly access: DatabaseAccess | null
   readonly pool: Pick<ProgramPool, 'ask'>
   readonly endpoints: readonly Endpoint[]
+  readonly ended: EndedIdentities
 }
 
 export interface OpenUsers {
@@ -34,14 +36,14 @@ export interface OpenUsers {
 /** Opens the users of a program; null if it has neither a table of users nor OpenID providers. */
 export async function openUsers(
   ctx: Pick<PluginContext<Settings>, 'keep' | 'config' | 'projectRoot'>,
-  { program, store, access, pool, endpoints }: UsersParts
+  { program, store, access, pool, endpoints, ended }: UsersParts
 ): Promise<OpenUsers | null> {
   const { users } = program
   const auth = authSettings(ctx.config)
   const providers = new Map(Object.entries(auth.oauth).map(([name, each]) => [name, new OpenIdProvider(name, each)]))
   if (users === null && providers.size === 0) return null
   const connection = access === null ? null : await keepLookupConnection(ctx, access)
-  const sessions = new Sessions({ store, connection, users })
+  const sessions = new Sessions({ store, connection, users, ended })
   await sessions.prepare()
   const index = endpoints.findIndex(({ kind }) => kind === 'users')
   const limits = new RateLimits()

@@ -2,6 +2,7 @@ import type { DatabaseStore } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { type ApiKey, ApiKeys } from './api-keys.ts'
+import type { EndedIdentities } from './ended-identities.ts'
 
 const { RUN_TOKEN_UNKNOWN } = runErrors.specs
 
@@ -84,9 +85,10 @@ export function listHandler(open: OpenStore): Handler<typeof tokenList> {
   return async () => ({ tokens: (await new ApiKeys(await open()).list()).map(shown) })
 }
 
-export function revokeHandler(open: OpenStore): Handler<typeof tokenRevoke> {
+export function revokeHandler(open: OpenStore, ended: EndedIdentities): Handler<typeof tokenRevoke> {
   return async ({ id }) => {
     await new ApiKeys(await open()).revoke(id)
+    ended.end(({ claims }) => claims.key === id)
     return { id, text: `revoked the API key ${id}` }
   }
 }

@@ -1,4 +1,5 @@
-import type { HttpExchange } from '@svc/contracts'
+import type { HttpExchange, Identity } from '@svc/contracts'
+import type { IdentityFilter } from '../auth/ended-identities.ts'
 import type { Guards, StreamCaller } from '../auth/guard.ts'
 import { proofRequest } from '../auth/verifier.ts'
 import { runErrors } from '../errors.ts'
@@ -6,13 +7,15 @@ import { ANONYMOUS_TEXT } from '../interpreter/request.ts'
 
 /** An admitted caller of a stream. */
 export interface Admission {
+  /** null: anyone is admitted, or the caller has no identity. */
+  readonly identity: Identity | null
   /** The caller as text, for threads. Streams of callers with equal texts may share results. */
   readonly text: string
   /** Throws if the caller would not be admitted now, such as after the end of its session; null for an open stream. */
   readonly check: (() => Promise<void>) | null
 }
 
-const OPEN: Admission = { text: ANONYMOUS_TEXT, check: null }
+const OPEN: Admission = { identity: null, text: ANONYMOUS_TEXT, check: null }
 
 /** Decides which callers may follow queries and topics: those that may call the queries. */
 export class LiveAccess {
@@ -27,8 +30,14 @@ export class LiveAccess {
     const guards = [...queries].map(name => this.#guards.of(name)).filter(guard => guard !== null)
     if (guards.length === 0) return OPEN
     const texts: string[] = []
-    for (const guard of guards) texts.push((await guard.admitStream(stream, true)).text)
+    let identity: Identity | null = null
+    for (const guard of guards) {
+      const { text, proven } = await guard.admitStream(stream, true)
+      texts.push(text)
+      identity ??= proven?.identity ?? null
+    }
     return {
+      identity,
       text: texts[0] ?? ANONYMOUS_TEXT,
       check: async () => {
         for (const [index, guard] of guards.entries()) {
@@ -40,6 +49,16 @@ export class LiveAccess {
         }
       }
     }
+  }
+}
+
+/** Checks a caller again if its identity is meant. */
+export type Recheck = (isMeant: IdentityFilter) => void
+
+/** `refused`: ends the stream of a caller that would not be admitted now. */
+export function recheckOf({ identity, check }: Admission, refused: (error: unknown) => void): Recheck {
+  return isMeant => {
+    if (check !== null && identity !== null && isMeant(identity)) void check().catch(refused)
   }
 }
 

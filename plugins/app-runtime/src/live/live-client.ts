@@ -1,11 +1,12 @@
 import type { HttpExchange } from '@svc/contracts'
 import type { RawData, WebSocket } from 'ws'
+import type { IdentityFilter } from '../auth/ended-identities.ts'
 import type { StreamCaller } from '../auth/guard.ts'
 import { runErrors } from '../errors.ts'
 import type { ChangeFeed, Listener } from './change-feed.ts'
 import type { Change } from './change-log.ts'
 import { READ_TIMEOUT_MS } from './event-stream.ts'
-import { type Admission, type LiveAccess, socketCaller } from './live-access.ts'
+import { type Admission, type LiveAccess, type Recheck, recheckOf, socketCaller } from './live-access.ts'
 import { errorFacts, errorStatus } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import type { QueryWatches } from './query-watches.ts'
@@ -23,6 +24,14 @@ const CLOSE_TIMEOUT_MS = 5_000
 export const SERVICE_RESTART = 1012
 const TRY_LATER = 1013
 
+/** A topic of a client. */
+interface Subscription {
+  readonly listener: Listener
+  /** Does nothing before the caller is admitted. */
+  recheck: Recheck
+  admit(admission: Admission): void
+}
+
 export interface LiveClientParts {
   readonly topics: LiveTopics
   readonly feed: ChangeFeed
@@ -35,7 +44,7 @@ export class LiveClient {
   readonly #socket: WebSocket
   readonly #handshake: Pick<HttpExchange, 'request' | 'caller'>
   readonly #parts: LiveClientParts
-  readonly #listeners = new Map<string, Listener>()
+  readonly #listeners = new Map<string, Subscription>()
   /** Functions that end the watched queries, by id. */
   readonly #watching = new Map<WatchId, () => void>()
   #caller: StreamCaller
@@ -60,7 +69,7 @@ export class LiveClient {
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#isClosed = true
-      for (const listener of this.#listeners.values()) parts.feed.forget(listener)
+      for (const { listener } of this.#listeners.values()) parts.feed.forget(listener)
       this.#listeners.clear()
       for (const end of this.#watching.values()) end()
       this.#watching.clear()
@@ -77,9 +86,15 @@ export class LiveClient {
     this.#hasAnswered = false
     this.#socket.ping()
     const { position } = this.#parts.feed
-    const listeners = [...this.#listeners.values()]
-    if (position === null || listeners.length === 0) return
-    if (listeners.every(listener => this.#parts.feed.isCurrent(listener))) this.#send({ after_id: position })
+    const all = [...this.#listeners.values()]
+    for (const { recheck } of all) recheck(() => true)
+    if (position === null || all.length === 0) return
+    if (all.every(({ listener }) => this.#parts.feed.isCurrent(listener))) this.#send({ after_id: position })
+  }
+
+  /** Ends the topics of identities that have ended. */
+  recheck(isMeant: IdentityFilter): void {
+    for (const { recheck } of [...this.#listeners.values()]) recheck(isMeant)
   }
 
   close(code: number, reason: string): void {
@@ -162,39 +177,39 @@ export class LiveClient {
   }
 
   #unsubscribe(topic: string): void {
-    const listener = this.#listeners.get(topic)
-    if (listener !== undefined) this.#parts.feed.forget(listener)
+    const known = this.#listeners.get(topic)
+    if (known !== undefined) this.#parts.feed.forget(known.listener)
     this.#listeners.delete(topic)
     this.#send({ unsubscribed: topic })
   }
 
   async #subscribe(topic: string, requested: number | null): Promise<void> {
     const known = this.#listeners.get(topic)
-    if (known !== undefined) this.#parts.feed.forget(known)
-    let listener: Listener | null = null
+    if (known !== undefined) this.#parts.feed.forget(known.listener)
+    let own: Subscription | null = null
     try {
       const tables = this.#parts.topics.tablesOf(topic)
       if (this.#listeners.size >= MAX_STREAMS)
         throw runErrors.create('RUN_ARGUMENTS', `a connection can subscribe to at most ${MAX_STREAMS} topics`)
-      let check: Admission['check'] = null
-      listener = this.#listener(topic, tables, () => check)
-      this.#listeners.set(topic, listener)
+      own = this.#subscription(topic, tables)
+      this.#listeners.set(topic, own)
       const admission = await this.#parts.access.admit(this.#parts.topics.queriesOf(topic), this.#caller)
-      if (this.#listeners.get(topic) !== listener) return
-      check = admission.check
+      if (this.#listeners.get(topic) !== own) return
+      own.admit(admission)
       if (requested !== null) await this.#parts.feed.assertReachable(requested)
       const after = requested ?? (await this.#parts.feed.newest())
       // The subscription may have been cancelled or replaced.
-      if (this.#listeners.get(topic) !== listener) return
+      if (this.#listeners.get(topic) !== own) return
       this.#send({ subscribed: topic, after_id: after })
-      await this.#parts.feed.listen(listener, after)
+      await this.#parts.feed.listen(own.listener, after)
     } catch (error) {
-      if (listener !== null && this.#listeners.get(topic) === listener) this.#listeners.delete(topic)
+      if (own !== null && this.#listeners.get(topic) === own) this.#listeners.delete(topic)
       this.#send({ ...errorFacts(error), topic })
     }
   }
 
-  #listener(topic: string, tables: ReadonlySet<string>, checkOf: () => Admission['check']): Listener {
+  #subscription(topic: string, tables: ReadonlySet<string>): Subscription {
+    let check: Admission['check'] = null
     const end = (reason: unknown): void => {
       this.#listeners.delete(topic)
       if (reason !== null) this.#send({ ...errorFacts(reason), topic })
@@ -202,19 +217,26 @@ export class LiveClient {
     const listener: Listener = {
       tables,
       receive: changes => {
-        const check = checkOf()
         if (check === null) return this.#take(topic, changes)
-        return check().then(
-          () => this.#take(topic, changes),
-          error => {
-            this.#parts.feed.forget(listener)
-            end(error)
-          }
-        )
+        return check().then(() => this.#take(topic, changes), refused)
       },
       end
     }
-    return listener
+    const refused = (error: unknown): void => {
+      // A later subscription of the topic has another listener.
+      if (this.#listeners.get(topic) !== own) return
+      this.#parts.feed.forget(listener)
+      end(error)
+    }
+    const own: Subscription = {
+      listener,
+      recheck: () => undefined,
+      admit(admission) {
+        check = admission.check
+        own.recheck = recheckOf(admission, refused)
+      }
+    }
+    return own
   }
 
   #take(topic: string, changes: readonly Change[]): Promise<void> | void {

@@ -1,5 +1,6 @@
 import type { DatabaseStore, HttpHandlerRoute, HttpUpgrade, Program } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
+import type { IdentityFilter } from '../auth/ended-identities.ts'
 import type { Guards } from '../auth/guard.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { LiveAccess } from './live-access.ts'
@@ -31,6 +32,8 @@ export interface LiveService {
   watched(route: HttpHandlerRoute): HttpHandlerRoute
   /** Polls immediately; call it after the program has written. */
   nudge(): void
+  /** Checks the callers of streams again, and ends those of identities that have ended. */
+  recheck(isMeant: IdentityFilter): void
   /** Ends all streams, so that clients reconnect to the next version. Call before a drain, which waits for streams. */
   close(): void
 }
@@ -85,6 +88,9 @@ export function openLive({ store, program, ask, guards, log, onUpdate }: LiveOpt
       }
     },
     nudge: () => feed.nudge(),
+    recheck(isMeant) {
+      for (const each of [streams, watches, sockets]) each.recheck(isMeant)
+    },
     close() {
       clearInterval(heart)
       sockets.close()

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { HttpCaller } from '@svc/contracts'
 import { WebSocketServer } from 'ws'
+import type { IdentityFilter } from '../auth/ended-identities.ts'
 import { LiveClient, type LiveClientParts, SERVICE_RESTART } from './live-client.ts'
 
 /** Maximum bytes of a client message. */
@@ -32,6 +33,10 @@ export class LiveSockets {
 
   beat(): void {
     for (const client of this.#clients) client.beat()
+  }
+
+  recheck(isMeant: IdentityFilter): void {
+    for (const client of this.#clients) client.recheck(isMeant)
   }
 
   close(): void {

@@ -1,3 +1,5 @@
+import type { Identity } from '@svc/contracts'
+import type { IdentityFilter } from '../auth/ended-identities.ts'
 import type { StreamCaller } from '../auth/guard.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { LiveAccess } from './live-access.ts'
@@ -27,7 +29,7 @@ export class QueryWatches {
   readonly #access: LiveAccess
   readonly #runQuery: RunQuery
   readonly #updates: LiveUpdates | null
-  readonly #watched = new Map<string, WatchedQuery>()
+  readonly #watched = new Map<string, { readonly query: WatchedQuery; readonly identity: Identity | null }>()
 
   constructor({ topics, feed, access, runQuery, updates }: QueryWatchesParts) {
     this.#topics = topics
@@ -40,11 +42,11 @@ export class QueryWatches {
   /** Returns a query for a caller. Throws `RUN_LIVE_UNKNOWN`, and the errors of the guard. */
   async of(name: string, query: string, stream: StreamCaller): Promise<WatchedQuery> {
     const tables = this.#topics.tablesOfQuery(name)
-    const { text, check } = await this.#access.admit([name], stream)
+    const { identity, text, check } = await this.#access.admit([name], stream)
     // A query string contains no line break.
     const key = `${name}?${query}\n${text}`
     const known = this.#watched.get(key)
-    if (known !== undefined) return known
+    if (known !== undefined) return known.query
     const watched = new WatchedQuery({
       feed: this.#feed,
       tables,
@@ -53,11 +55,18 @@ export class QueryWatches {
       onSent: clients => this.#updates?.result(name, clients),
       onLeft: () => this.#watched.delete(key)
     })
-    this.#watched.set(key, watched)
+    this.#watched.set(key, { query: watched, identity })
     return watched
   }
 
   beat(): void {
-    for (const watched of this.#watched.values()) watched.beat()
+    for (const { query } of this.#watched.values()) query.beat()
+  }
+
+  /** Ends the streams of identities that have ended. */
+  recheck(isMeant: IdentityFilter): void {
+    for (const { query, identity } of [...this.#watched.values()]) {
+      if (identity !== null && isMeant(identity)) void query.recheck()
+    }
   }
 }

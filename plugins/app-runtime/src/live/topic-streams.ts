@@ -1,10 +1,11 @@
 import type { HttpExchange } from '@svc/contracts'
+import type { IdentityFilter } from '../auth/ended-identities.ts'
 import { failWith } from '../auth/refuse.ts'
 import { runErrors } from '../errors.ts'
 import type { ChangeFeed, Listener } from './change-feed.ts'
 import type { Change } from './change-log.ts'
 import { EventStream } from './event-stream.ts'
-import { type Admission, type LiveAccess, streamOf } from './live-access.ts'
+import { type Admission, type LiveAccess, type Recheck, recheckOf, streamOf } from './live-access.ts'
 import { errorText } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import { slowClient } from './slow-client.ts'
@@ -14,7 +15,7 @@ export class TopicStreams {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
   readonly #access: LiveAccess
-  readonly #streams = new Map<EventStream, Listener>()
+  readonly #streams = new Map<EventStream, { readonly listener: Listener; readonly recheck: Recheck }>()
 
   constructor(topics: LiveTopics, feed: ChangeFeed, access: LiveAccess) {
     this.#topics = topics
@@ -32,13 +33,21 @@ export class TopicStreams {
     const { position } = this.#feed
     if (position === null) return
     // The heartbeat contains the position, so only clients that have received all changes get it.
-    for (const [stream, listener] of this.#streams) if (this.#feed.isCurrent(listener)) stream.beat(position)
+    for (const [stream, { listener, recheck }] of this.#streams) {
+      if (this.#feed.isCurrent(listener)) stream.beat(position)
+      recheck(() => true)
+    }
+  }
+
+  /** Ends the streams of identities that have ended. */
+  recheck(isMeant: IdentityFilter): void {
+    for (const { recheck } of [...this.#streams.values()]) recheck(isMeant)
   }
 
   async #open(exchange: HttpExchange): Promise<void> {
     const topic = exchange.params.topic ?? ''
     const tables = this.#topics.tablesOf(topic)
-    const { check } = await this.#access.admit(this.#topics.queriesOf(topic), streamOf(exchange))
+    const admission = await this.#access.admit(this.#topics.queriesOf(topic), streamOf(exchange))
     const requested = requestedPosition(exchange)
     const newest = await this.#feed.newest()
     const after = requested ?? newest
@@ -48,8 +57,12 @@ export class TopicStreams {
       this.#feed.forget(listener)
       this.#streams.delete(stream)
     })
-    const listener = this.#listener(topic, tables, stream, check)
-    this.#streams.set(stream, listener)
+    const refused = (error: unknown): void => {
+      this.#feed.forget(listener)
+      stream.end('error', errorText(error))
+    }
+    const listener = this.#listener(topic, tables, stream, admission.check, refused)
+    this.#streams.set(stream, { listener, recheck: recheckOf(admission, refused) })
     if (requested === null) stream.send('ready', JSON.stringify({ topic, after_id: after }), after)
     try {
       await this.#feed.listen(listener, after)
@@ -58,7 +71,13 @@ export class TopicStreams {
     }
   }
 
-  #listener(topic: string, tables: ReadonlySet<string>, stream: EventStream, check: Admission['check']): Listener {
+  #listener(
+    topic: string,
+    tables: ReadonlySet<string>,
+    stream: EventStream,
+    check: Admission['check'],
+    refused: (error: unknown) => void
+  ): Listener {
     const listener: Listener = {
       tables,
       receive: changes => {
@@ -69,10 +88,6 @@ export class TopicStreams {
         if (reason === null) stream.end(null)
         else stream.end('error', errorText(reason))
       }
-    }
-    const refused = (error: unknown): void => {
-      this.#feed.forget(listener)
-      stream.end('error', errorText(error))
     }
     const send = (changes: readonly Change[]): Promise<void> | void => {
       let isWritten = true

@@ -103,11 +103,11 @@ export class WatchedQuery {
 
   beat(): void {
     for (const { sink } of this.#clients) sink.beat?.(this.#position)
-    void this.#isAdmitted()
+    void this.recheck()
   }
 
-  /** Checks the identity of the clients again, and ends their streams if it has ended. */
-  async #isAdmitted(): Promise<boolean> {
+  /** Checks the identity of the clients again. Ends their streams and returns false if it has ended. */
+  async recheck(): Promise<boolean> {
     try {
       await this.#options.check?.()
       return true
@@ -153,7 +153,7 @@ export class WatchedQuery {
   async #runAgain(): Promise<void> {
     while (this.#isOutdated && !this.#isLeft) {
       this.#isOutdated = false
-      if (!(await this.#isAdmitted())) return
+      if (!(await this.recheck())) return
       this.#give(await this.#options.run().catch(failed))
       await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
     }

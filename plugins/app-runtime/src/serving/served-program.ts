@@ -20,6 +20,7 @@ import {
 import { errorMessage, isSvcError, type PluginContext, type Ref } from '@svc/plugin-sdk'
 import { ACTIVITY_TOPIC, Activity } from '../apps/activity.ts'
 import { APPS_TOPIC, appName, type ServedApps } from '../apps/served-apps.ts'
+import type { EndedIdentities } from '../auth/ended-identities.ts'
 import { openGuards } from '../auth/open-guards.ts'
 import { openUsers } from '../auth/open-users.ts'
 import { grantedCapabilities } from '../capabilities.ts'
@@ -82,6 +83,8 @@ export interface ServingParts extends PagesParts {
   readonly meshStatus: Ref<MeshStatus> | undefined
   /** Runs on a server that other hosts share; null: they are in the database of the program. */
   readonly shared: SharedWorkflowRuns | null
+  /** Announces identities that end. */
+  readonly ended: EndedIdentities
   /** Receives the program once it is served. */
   readonly apps: ServedApps
 }
@@ -191,12 +194,17 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
         ctx.trigger(databaseMigrated, { location: store.location, kind: 'program', program: file }).catch(() => {})
       })
   }
-  const users = await openUsers(ctx, { program, store, access: database, pool, endpoints })
+  const users = await openUsers(ctx, { program, store, access: database, pool, endpoints, ended: parts.ended })
   const guards = await openGuards(ctx, program, store, users === null ? [] : [users.verifier])
   const watching = activity === null ? {} : { onUpdate: activity.live.bind(activity) }
   const live = hasDatabase
     ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints), guards, ...watching })
     : null
+  const forgotten = parts.ended.onEnd(isMeant => {
+    guards.forget(isMeant)
+    live?.recheck(isMeant)
+  })
+  ctx.effect(`identities of ${file}`, forgotten)
   scheduler = await lookAfterDue({ ctx, store, shared: parts.shared, pool, endpoints, threads }, durable)
   // Once all plugins are active: without the one of the mesh, a step would run here.
   if (scheduler !== null) ctx.onServe('steps for the mesh', () => meshSteps?.start())

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { SET } from '../auth/guarded-app.ts'
 import { ownToken } from '../auth/tokens.ts'
-import { NOTES, serveNotes, signUp } from '../auth/users-app.ts'
+import { clientOf, NOTES, PASSWORD, serveNotes, signUp } from '../auth/users-app.ts'
 import { listen } from './event-client.ts'
 import { connect, type SocketClient } from './socket-client.ts'
 
@@ -80,20 +80,64 @@ t.test('a token in the first message counts for what follows it', async t => {
   t.equal(await watch(client, 'wages', 3), 'RUN_UNAUTHORIZED')
 })
 
-t.test('the end of a session ends its streams before the next value', async t => {
+t.test('the end of a session ends its streams at once, and no others', async t => {
   const { app, page } = await openApp(t)
   const [ann, ben] = [await signUp(app, 'ann'), await signUp(app, 'ben')]
-  const [ofAnn, ofBen] = [await page(ann.cookie), await page(ben.cookie)]
-  for (const each of [ofAnn, ofBen]) t.equal(await watch(each, 'paid'), 0)
-  const cookie = ann.cookie ?? ''
-  const events = await listen(`${app.url}/api/live/query/paid`, { cookie })
+  const other = clientOf(app)
+  await other.post('/api/auth/sign_in', { email: 'ann@example.org', password: PASSWORD })
+  const [ofAnn, ofOther, ofBen] = [await page(ann.cookie), await page(other.cookie), await page(ben.cookie)]
+  for (const each of [ofAnn, ofOther, ofBen]) t.equal(await watch(each, 'paid'), 0)
+  const events = await listen(`${app.url}/api/live/query/paid`, { cookie: ann.cookie ?? '' })
   await events.events.next()
   await ann.post('/api/auth/sign_out')
-  await ben.post('/api/mutation/pay', { amount: 5 })
-  t.equal((await ofBen.next()).value, 1)
   t.match(await ofAnn.next(), { watch: 1, ended: true, status: 401, code: 'RUN_UNAUTHORIZED' })
   const last = (await events.events.next()).value as { event: string; data: string }
   t.equal(last.event, 'error')
+  t.match(JSON.parse(last.data), { code: 'RUN_UNAUTHORIZED' })
+  await ben.post('/api/mutation/pay', { amount: 5 })
+  for (const each of [ofOther, ofBen]) t.equal((await each.next()).value, 1)
+  t.equal(await watch(ofAnn, 'paid', 2), 'RUN_UNAUTHORIZED')
+})
+
+t.test('a changed password ends the streams of all sessions, and an ended session those of one', async t => {
+  const { app, page } = await openApp(t)
+  const [ann, ben] = [await signUp(app, 'ann'), await signUp(app, 'ben')]
+  const laptop = clientOf(app)
+  await laptop.post('/api/auth/sign_in', { email: 'ann@example.org', password: PASSWORD })
+  const [ofAnn, ofLaptop, ofBen] = [await page(ann.cookie), await page(laptop.cookie), await page(ben.cookie)]
+  for (const each of [ofAnn, ofLaptop, ofBen]) t.ok(await watch(each, 'own'))
+  const sessions = (await ann.get('/api/auth/sessions')).body as { id: string; is_current: boolean }[]
+  await ann.post('/api/auth/end_session', { id: sessions.find(each => !each.is_current)?.id })
+  t.match(await ofLaptop.next(), { watch: 1, ended: true, status: 401 })
+  await ann.post('/api/mutation/add_note', { body: 'second' })
+  t.same((await ofAnn.next()).value, ['welcome ann', 'second'])
+  await ann.post('/api/auth/password', { current: PASSWORD, password: `${PASSWORD} 2` })
+  t.match(await ofAnn.next(), { watch: 1, ended: true, status: 401 })
+  await ben.post('/api/mutation/add_note', { body: 'mine' })
+  t.same((await ofBen.next()).value, ['welcome ben', 'mine'])
+  t.same(await watch(await page(ann.cookie), 'own'), ['welcome ann', 'second'], 'the page has a new session')
+})
+
+t.test('a revoked API key ends its queries and topics at once', async t => {
+  const { app, socket } = await openApp(t)
+  const key = await app.call('auth.token.create', { subject: 'robot', roles: ['admin'] })
+  const client = await socket({ authorization: `Bearer ${key.token}` })
+  t.same(await watch(client, 'wages'), [])
+  client.send({ subscribe: 'wages' })
+  t.match(await client.next(), { subscribed: 'wages' })
+  const topic = await listen(`${app.url}/api/live/wages`, { authorization: `Bearer ${key.token}` })
+  t.equal(((await topic.events.next()).value as { event: string }).event, 'ready')
+  await app.call('auth.token.revoke', { id: key.id })
+  const ended = [await client.next(), await client.next()]
+  t.match(
+    ended.find(each => 'watch' in each),
+    { watch: 1, ended: true, status: 401 }
+  )
+  t.match(
+    ended.find(each => 'topic' in each),
+    { topic: 'wages', code: 'RUN_UNAUTHORIZED' }
+  )
+  const last = (await topic.events.next()).value as { event: string; data: string }
   t.match(JSON.parse(last.data), { code: 'RUN_UNAUTHORIZED' })
 })
 

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { DatabaseStore, ProgramUsers, SqlValue, ThreadConnection } from '@svc/contracts'
 import { quoted, tableName } from '../../schema/names.ts'
+import type { EndedIdentities } from '../ended-identities.ts'
 import { SESSIONS_TABLE, userTables } from '../users/user-tables.ts'
 
 /** First characters of the token of a session, by which it is recognised. */
@@ -47,6 +48,8 @@ export interface SessionsOptions {
   /** Connection of this thread, on which a session is found without a message to another one; null if there is none. */
   readonly connection: Pick<ThreadConnection, 'row'> | null
   readonly users: ProgramUsers | null
+  /** Announces the end of a session. */
+  readonly ended?: EndedIdentities
   readonly now?: () => number
 }
 
@@ -54,15 +57,17 @@ export interface SessionsOptions {
 export class Sessions {
   readonly #store: SessionsOptions['store']
   readonly #connection: SessionsOptions['connection']
+  readonly #ended: EndedIdentities | undefined
   readonly #now: () => number
   readonly #realm: string
   readonly #find: string
   readonly #rolesOf: (stored: SqlValue) => string[]
   #isPrepared = false
 
-  constructor({ store, connection, users, now = Date.now }: SessionsOptions) {
+  constructor({ store, connection, users, ended, now = Date.now }: SessionsOptions) {
     this.#store = store
     this.#connection = connection
+    this.#ended = ended
     this.#now = now
     this.#realm = users === null ? '' : tableName(users.table)
     const roles = users?.roles ?? null
@@ -157,6 +162,7 @@ export class Sessions {
       `DELETE FROM ${SESSIONS_TABLE} WHERE session_id = ? AND realm = ? AND subject = ?`,
       [id, this.#realm, subject]
     )
+    this.#ended?.end(({ claims }) => claims.session === id)
     return changes > 0
   }
 
@@ -167,6 +173,7 @@ export class Sessions {
       subject,
       exceptId
     ])
+    this.#ended?.end(({ id, claims }) => id === subject && claims.session !== undefined && claims.session !== exceptId)
   }
 
   #found(row: readonly SqlValue[] | null, hash: string): Session | null {
