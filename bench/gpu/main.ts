@@ -96,7 +96,7 @@ async function measureShape(name: string, bandwidth: number | null) {
   }
   const peer = options['no-peer'] ? { skipped: '--no-peer' } : await measurePeer(runDirectory)
   say(`${name}: loading`)
-  const contextLength = Math.min(4096, Math.max(prefill, context + steps))
+  const contextLength = Math.min(4096, Math.max(prefill, context + steps + Math.max(...batches)))
   const slots = Math.max(...batches)
   const { device } = options
   const open = (graphs: 'on' | 'off') =>
@@ -179,9 +179,10 @@ async function measureEngine(runDirectory: string, slots: number, maxContext: nu
   const { device } = options
   const model = await engine.load({ runDirectory, device, slots, maxContext, quantization: 'none' })
   /** Sends a request and returns the arrival times of its tokens. */
-  const request = async (seed: number) => {
+  const request = async (seed: number, batch: number) => {
     const tokens = Array.from({ length: context }, (_, index) => 10 + (((index + seed * 131) * 7919) % 1900))
-    const settings = { maxTokens: 1 + steps, ignoreEos: true, sampling: { temperature: 0 }, reusePrefix: false }
+    // On a GPU, a round reads one prompt: the first sequence generates `batch` tokens before the last one begins.
+    const settings = { maxTokens: 1 + steps + batch, ignoreEos: true, sampling: { temperature: 0 }, reusePrefix: false }
     const times: { readonly at: number; readonly tokens: number }[] = []
     for await (const event of model.generate({ tokens, ...settings })) {
       if (event.type === 'text') times.push({ at: performance.now(), tokens: event.tokens.length })
@@ -192,7 +193,7 @@ async function measureEngine(runDirectory: string, slots: number, maxContext: nu
   for (const batch of batches) {
     let best = 0
     for (let round = 0; round <= rounds; round++) {
-      const sequences = await Promise.all(Array.from({ length: batch }, (_, seed) => request(seed)))
+      const sequences = await Promise.all(Array.from({ length: batch }, (_, seed) => request(seed, batch)))
       const start = Math.max(...sequences.map(times => times[0]?.at ?? 0))
       const end = Math.min(...sequences.map(times => times.at(-1)?.at ?? 0))
       const between = sequences.flat().filter(({ at }) => at > start && at <= end)

@@ -6,7 +6,12 @@ import { inferenceErrors } from './errors.ts'
 import type { ExportedModel } from './exported/exported-model.ts'
 import { type AvailableMemory, planMemory, planServed } from './memory-plan.ts'
 import type { DecoderConfig } from './model-config.ts'
-import { checkDeviceAttention, checkDeviceLayers, checkExportedQuantization } from './model-source.ts'
+import {
+  checkAttentionPrecision,
+  checkDeviceAttention,
+  checkDeviceLayers,
+  checkExportedQuantization
+} from './model-source.ts'
 import { buildDecoder, type DecoderWeights } from './onnx/decoder.ts'
 import type { Precision } from './onnx/graph.ts'
 import { type ExternalWeights, elementCount, elementBytes as numberBytes } from './ort/runtime.ts'
@@ -92,6 +97,7 @@ export async function buildGraph(
   const names = new TensorNames(name => tensors.has(name))
   const { dtype = 'F32', encoding } = tensors.get(names.embedding) ?? {}
   const precision = precisionOf(device.id, dtype, wanted.gpuPrecision)
+  checkAttentionPrecision(precision, device.id, 'gpu_precision')
   // WebGPU multiplies by transposed copies, even of an embedding that is also the head.
   const fusedProducts = device.id !== 'webgpu'
   const { slots, weightBytes } = planMemory({
@@ -148,6 +154,7 @@ export async function takeExported(
   checkExportedQuantization(wanted.quantization, source)
   checkDeviceCache(cachePrecision, wanted.device)
   checkDeviceAttention(source.attentionSoftcap, wanted.device.id)
+  if (batches) checkAttentionPrecision(cachePrecision, wanted.device.id, 'past_key_values')
   const { slots } = planServed({
     ...(await roomOf(wanted)),
     config,

@@ -11,7 +11,8 @@ export const gpuSettings = {
     default: '.vox/gpu'
   }),
   gpu_precision: t.enum(precisionChoices, {
-    description: "Precision on GPUs. auto uses the checkpoint's bfloat16 or float16 on CUDA, and float32 on WebGPU.",
+    description:
+      "Precision on GPUs. auto uses the checkpoint's bfloat16 or float16 on CUDA, and float32 on WebGPU. CUDA refuses float32.",
     default: 'auto'
   }),
   device_graphs: t.enum(deviceGraphsChoices, {

@@ -1,6 +1,7 @@
 import { inferenceErrors } from './errors.ts'
 import { type ExportedModel, readExported } from './exported/exported-model.ts'
 import { type DecoderConfig, parseModelConfig } from './model-config.ts'
+import type { Precision } from './onnx/graph.ts'
 import type { QuantizationChoice } from './quantization.ts'
 import type { RunDirectory } from './run-directory.ts'
 
@@ -33,6 +34,23 @@ export function checkDeviceAttention(attentionSoftcap: number | null, device: st
       at: { path: 'attn_logit_softcapping' },
       data: { field: 'attn_logit_softcapping', value: attentionSoftcap, supported: 'null', device },
       hint: 'Serve this model on another device, for example cpu.'
+    }
+  )
+}
+
+/**
+ * Throws for float32 on CUDA, where ONNX Runtime 1.30 has no `GroupQueryAttention` in float32: it computes it on the
+ * CPU from a copy of the cache, and logits were wrong from the second token after the prompt on.
+ */
+export function checkAttentionPrecision(precision: Precision, device: string, field: string): void {
+  if (precision !== 'float32' || !device.startsWith('cuda')) return
+  throw inferenceErrors.create(
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    `${field} float32 is not supported on ${device}; supported: float16, bfloat16`,
+    {
+      at: { path: field },
+      data: { field, value: precision, supported: 'float16, bfloat16', device },
+      hint: 'Use half precision on this device, or serve the model on the CPU.'
     }
   )
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkDeviceAttention, checkDeviceLayers, parseModelConfig } from '#root'
+import { checkAttentionPrecision, checkDeviceAttention, checkDeviceLayers, parseModelConfig } from '#root'
 import { familyDirectory, readFamily } from './support/families.ts'
 import { openEngine } from './support/models.ts'
 import { webgpuProblem } from './support/webgpu.ts'
@@ -19,6 +19,18 @@ t.test('attention soft caps are rejected on devices that ignore them', async t =
     code: 'INF_ARCHITECTURE_UNSUPPORTED',
     message: /attn_logit_softcapping 50 .*webgpu/
   })
+})
+
+t.test('attention in float32 is rejected on CUDA, which computes it wrongly', async t => {
+  t.throws(() => checkAttentionPrecision('float32', 'cuda:1', 'gpu_precision'), {
+    code: 'INF_ARCHITECTURE_UNSUPPORTED',
+    message: 'gpu_precision float32 is not supported on cuda:1; supported: float16, bfloat16',
+    data: { field: 'gpu_precision', device: 'cuda:1' }
+  })
+  for (const device of ['cpu', 'webgpu']) checkAttentionPrecision('float32', device, 'gpu_precision')
+  for (const precision of ['float16', 'bfloat16'] as const)
+    checkAttentionPrecision(precision, 'cuda:0', 'gpu_precision')
+  t.end()
 })
 
 // A software driver takes seconds for each model, mostly to compile shaders.
