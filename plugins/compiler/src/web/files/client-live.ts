@@ -1,7 +1,18 @@
-/** Helper of `vox-client.ts` that follows live queries. It is the same for all programs. */
-export const WATCH_HELPER = {
-  name: '$watch',
-  text: `/** Follows a query. Calls with equal arguments share one watch, and all watches of a connection one websocket. */
+/** Helpers of `vox-client.ts` that follow live queries. They are the same for all programs. */
+export const LIVE_HELPERS = [
+  {
+    name: '$renewed',
+    text: `/** Opens the websocket again after a sign-in or sign-out: the server knows the caller of a websocket from its start. */
+async function $renewed<T>(to: Partial<Connection>, call: Promise<T>): Promise<T> {
+  const result = await call
+  $lives.get(to)?.renew()
+  return result
+}
+`
+  },
+  {
+    name: '$watch',
+    text: `/** Follows a query. Calls with equal arguments share one watch, and all watches of a connection one websocket. */
 function $watch<T>(
   to: Partial<Connection>,
   query: string,
@@ -11,7 +22,7 @@ function $watch<T>(
 ): () => void {
   const live = $lives.get(to) ?? $live(to)
   $lives.set(to, live)
-  return live(query, args, { onValue: value => onValue(value as T), onError })
+  return live.follow(query, args, { onValue: value => onValue(value as T), onError })
 }
 
 interface $Follower {
@@ -19,18 +30,30 @@ interface $Follower {
   readonly onError: (error: ApiError) => void
 }
 
-type $Follow = (query: string, args: Readonly<Record<string, unknown>>, follower: $Follower) => () => void
+interface $Live {
+  readonly follow: (query: string, args: Readonly<Record<string, unknown>>, follower: $Follower) => () => void
+  readonly renew: () => void
+}
 
-const $lives = new globalThis.WeakMap<object, $Follow>()
+interface $Watch {
+  readonly key: string
+  readonly message: string
+  readonly followers: Set<$Follower>
+  last: { readonly value: unknown } | null
+  /** True if the caller may not follow the query. Another caller may, after a sign-in. */
+  isRefused: boolean
+}
+
+const $lives = new globalThis.WeakMap<object, $Live>()
 const $RETRY_MS = 300
 const $MAX_RETRY_MS = 10_000
 /** A page that leaves a query often follows the next one at once. */
 const $IDLE_MS = 1_000
 
 /** Opens the websocket of a connection with the first query, and again whenever it is lost. */
-function $live(to: Partial<Connection>): $Follow {
+function $live(to: Partial<Connection>): $Live {
   const address = (to.baseUrl ?? '') + '/api/live'
-  const watches = new globalThis.Map<number, { readonly key: string; readonly message: string; readonly followers: Set<$Follower>; last: { readonly value: unknown } | null }>()
+  const watches = new globalThis.Map<number, $Watch>()
   let socket: WebSocket | null = null
   let isReady = false
   let retryMs = $RETRY_MS
@@ -70,7 +93,9 @@ function $live(to: Partial<Connection>): $Follow {
     socket = opened
     isReady = false
     opened.onopen = () => void begin(opened)
-    opened.onmessage = ({ data }) => receive(globalThis.String(data))
+    opened.onmessage = ({ data }) => {
+      if (socket === opened) receive(globalThis.String(data))
+    }
     opened.onclose = () => {
       if (socket !== opened) return
       socket = null
@@ -89,12 +114,16 @@ function $live(to: Partial<Connection>): $Follow {
     if (status === undefined) {
       retryMs = $RETRY_MS
       watch.last = { value: message.value }
+      watch.isRefused = false
       for (const each of [...watch.followers]) each.onValue(message.value)
       return
     }
     // The server may be busy or starting; other errors stay until the caller tries again.
     if (ended === true && status >= 500) retry(sendAll)
-    else if (ended === true) watches.delete(id)
+    else if (ended === true && (status === 401 || status === 403)) {
+      watch.last = null
+      watch.isRefused = true
+    } else if (ended === true) watches.delete(id)
     const error = new ApiError(message.error ?? address, status, message.code ?? null, message)
     for (const each of [...watch.followers]) each.onError(error)
   }
@@ -103,17 +132,25 @@ function $live(to: Partial<Connection>): $Follow {
     if (watches.size > 0 && socket === null) after(0, connect)
   })
 
-  return (query, args, follower) => {
+  const renew = (): void => {
+    const before = socket
+    socket = null
+    before?.close()
+    if (watches.size > 0) after(0, connect)
+  }
+
+  const follow: $Live['follow'] = (query, args, follower) => {
     const key = query + $json(args)
     let [id, watch] = [...watches].find(([, each]) => each.key === key) ?? []
     if (id === undefined || watch === undefined) {
       id = ids++
       const named = globalThis.Object.fromEntries(globalThis.Object.entries(args).filter(([, value]) => value !== undefined))
-      watch = { key, message: $print({ watch: id, query, args: named }), followers: new globalThis.Set(), last: null }
+      watch = { key, message: $print({ watch: id, query, args: named }), followers: new globalThis.Set(), last: null, isRefused: false }
       watches.set(id, watch)
       if (socket === null) after(0, connect)
       else send(watch.message)
-    } else if (watch.last !== null) {
+    } else if (watch.isRefused) send(watch.message)
+    else if (watch.last !== null) {
       const { value } = watch.last
       globalThis.queueMicrotask(() => {
         if (watch?.followers.has(follower)) follower.onValue(value)
@@ -132,6 +169,8 @@ function $live(to: Partial<Connection>): $Follow {
       })
     }
   }
+  return { follow, renew }
 }
 `
-} as const
+  }
+] as const

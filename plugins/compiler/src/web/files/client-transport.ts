@@ -1,4 +1,4 @@
-import { WATCH_HELPER } from './client-live.ts'
+import { LIVE_HELPERS } from './client-live.ts'
 
 /**
  * Parts of `vox-client.ts` that are the same for all programs. Functions of a program may be called `Object`, `JSON` or
@@ -53,7 +53,7 @@ export class ApiError extends globalThis.Error {
 
 /** Helpers of the client. A helper is omitted if the rest of the file does not use it. */
 export const HELPERS: readonly { readonly name: string; readonly text: string }[] = [
-  WATCH_HELPER,
+  ...LIVE_HELPERS,
   {
     name: '$admitted',
     text: `/** Throws an ApiError if the caller may not open a page. */

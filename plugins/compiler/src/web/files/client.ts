@@ -123,21 +123,26 @@ function authMember(web: WebModule, types: ClientTypes): string[] {
     web.types.print(columns.find(each => each.name === name)?.type_ann ?? null, types)
   const own = users.signUpColumns.map(name => `readonly ${propertyKey(name)}: ${typeOf(name)}`)
   const session = "readonly password: string; readonly session?: 'cookie' | 'token'"
+  // The server knows the caller of a websocket from its start.
+  const call = (path: string, fields = ''): string => {
+    const sent = `$call($to, 'POST', '/api/auth/${path}'${fields})`
+    return web.live.size === 0 ? sent : `$renewed($to, ${sent})`
+  }
   const signedIn = `Promise<{ readonly user: ${user}; readonly token?: string }>`
   const withPassword = `
       /** Creates a user and signs in. */
       signUp: (fields: { ${[...own, session].join('; ')} }): ${signedIn} =>
-        $call($to, 'POST', '/api/auth/sign_up', fields),
+        ${call('sign_up', ', fields')},
       /** Signs in: with a cookie, or for a token, which the caller passes as \`token\` of its connection. */
       signIn: (fields: { readonly ${propertyKey(users.identity)}: string; ${session} }): ${signedIn} =>
-        $call($to, 'POST', '/api/auth/sign_in', fields),
+        ${call('sign_in', ', fields')},
       /** Changes the password, and ends the other sessions. */
       changePassword: (fields: { readonly current: string; readonly password: string }): Promise<{ readonly token?: string }> =>
-        $call($to, 'POST', '/api/auth/password', fields),`
+        ${call('password', ', fields')},`
   return [
     `    /** The users of the program. */
     auth: {${users.hasPassword ? withPassword : ''}
-      signOut: (): Promise<null> => $call($to, 'POST', '/api/auth/sign_out'),
+      signOut: (): Promise<null> => ${call('sign_out')},
       /** Returns the user who is signed in, or null. */
       me: (): Promise<${user} | null> => $call($to, 'GET', '/api/auth/me')
     }`
