@@ -1,6 +1,7 @@
 import type { ConsoleApi } from '@svc/contracts'
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { type Column, type Row, shownText } from './cell-text.ts'
+import { Cell } from './cell.tsx'
+import type { Column, Row } from './cell-text.ts'
 import { draw } from './draw.ts'
 import { RowDialog } from './row-dialog.tsx'
 
@@ -324,14 +325,4 @@ function Rows({ api, names, rows, sort, onSort, onEdit, onDelete }: RowsProps) {
       </table>
     </section>
   )
-}
-
-/** Characters of a value that the table shows; the editor shows all. */
-const MAX_SHOWN = 300
-
-function Cell({ value }: { readonly value: unknown }) {
-  if (value === null || value === undefined) return <span class="none">no value</span>
-  const text = shownText(value)
-  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
-  return typeof value === 'object' ? <code>{shown}</code> : <span>{shown}</span>
 }

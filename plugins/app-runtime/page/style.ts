@@ -49,6 +49,8 @@ export const STYLE = `
   form.request { display: grid; gap: 12px; max-width: 720px; }
   .answer { display: grid; gap: 8px; padding: 12px 16px; border: 1px solid var(--border); border-radius: var(--radius); background: var(--surface); }
   .badge { padding: 2px 10px; border-radius: 999px; font-weight: 650; background: var(--ok-soft); color: var(--ok); }
+  .badge.warn { background: var(--warn-soft); color: var(--warn); }
+  ul.findings { display: grid; gap: 6px; margin: 0; padding: 0; list-style: none; overflow-wrap: anywhere; }
   .badge.bad { background: var(--bad-soft); color: var(--bad); }
   pre { margin: 0; max-height: 420px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.5 var(--font-mono); }
   summary { cursor: pointer; }

@@ -1,6 +1,8 @@
 import type { LanguageCompiler } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import type { Limits } from './interpreter/machine.ts'
+import { compileForCaller } from './playground/compile-for-caller.ts'
+import { CapturedOutput } from './worker/captured-output.ts'
 import { runInThread } from './worker/run-in-thread.ts'
 
 /** Maximum characters of output in a response. */
@@ -44,13 +46,11 @@ export const evaluateOperation = defineOperation({
 
 export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits): Handler<typeof evaluateOperation> {
   return async ({ source, args, script }, call) => {
-    const result = await compiler.compile({ path: 'source.vox', text: source }, { script })
+    const result = await compileForCaller(compiler, { path: 'source.vox', text: source }, script, call.signal)
     if (!result.ok) {
       return { ok: false, output: [], cut: false, error: { code: null, message: result.report.trimEnd(), calls: [] } }
     }
-    const output: string[] = []
-    let length = 0
-    let cut = false
+    const captured = new CapturedOutput(MAX_OUTPUT_CHARACTERS)
     const { milliseconds, ...others } = limits()
     const ending = await runInThread(
       {
@@ -63,17 +63,15 @@ export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits
         database: null
       },
       {
-        print(line) {
-          length += line.length + 1
-          if (length > MAX_OUTPUT_CHARACTERS) cut = true
-          else output.push(line)
-        },
+        print: line => captured.add('print', line),
         // Log lines are not part of the response.
         report: () => undefined,
         failed: () => undefined
       },
       call.signal
     )
+    const { isCut: cut } = captured
+    const output = captured.lines.map(({ text }) => text)
     if (!ending.ok) {
       const { code, message, calls } = ending.failure
       return { ok: false, output, cut, error: { code, message, calls: [...calls] } }

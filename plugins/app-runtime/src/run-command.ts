@@ -11,7 +11,7 @@ import {
 import { type AppInput, appOptions, isApp, reportServing, resolveDatabase, servedProgram } from './app-mode.ts'
 import { runErrors } from './errors.ts'
 import type { LogLine } from './interpreter/host.ts'
-import type { Job, RunFailure } from './worker/job.ts'
+import type { Job, PlayWork, RunFailure } from './worker/job.ts'
 import type { Listener, ThreadResult } from './worker/run-in-thread.ts'
 
 export const runCommand: CommandDescriptor = {
@@ -51,7 +51,7 @@ export interface Runner {
   readonly compiler: LanguageCompiler
   run(
     program: Program,
-    job: Pick<Job, 'work' | 'args' | 'seed'>,
+    job: Pick<Job, 'args' | 'seed'> & { readonly work: Exclude<Job['work'], PlayWork> },
     listener: Listener,
     signal: AbortSignal,
     /** Database: `memory`, or the path of a file; default: the primary database. */

@@ -8,14 +8,17 @@ import { clientText } from './web/files/client.ts'
 import { openApiText } from './web/files/openapi.ts'
 import { webModule } from './web/web-module.ts'
 
-/** Compiler API for other plugins. `request` compiles texts of clients, which must not hold the event loop for long. */
+/**
+ * Compiler API for other plugins. `request` compiles texts of clients, which must not hold the event loop for long;
+ * without it, they are compiled like others.
+ */
 export function compilation(
   check: (file: SourceFile, script: boolean) => Promise<CheckedFile>,
-  request: CompileRequest
+  request: CompileRequest | null = null
 ): LanguageCompiler['compile'] {
   return async ({ path, text }, { script, signal }) => {
     const file = new SourceFile(path, text)
-    if (signal !== undefined) return resultOf(await request('program', file, { script }, signal))
+    if (signal !== undefined && request !== null) return resultOf(await request('program', file, { script }, signal))
     return compileResult(await check(file, script))
   }
 }

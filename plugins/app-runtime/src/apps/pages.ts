@@ -11,7 +11,7 @@ import {
 } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 
-const LIST_PAGE = 'app-runtime/apps'
+export const LIST_PAGE = 'app-runtime/apps'
 const APP_PAGE = 'app-runtime/apps/:app'
 const REQUEST_PAGE = 'app-runtime/apps/:app/request'
 const TABLE_PAGE = 'app-runtime/apps/:app/tables/:table'

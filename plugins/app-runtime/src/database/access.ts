@@ -30,9 +30,9 @@ export async function accessTo(store: DatabaseStore): Promise<DatabaseAccess> {
   return { thread: await store.threadAccess(), location: store.location, capabilities: { fts, vector } }
 }
 
-/** Returns access to a new in-memory database, for the test thread. */
-export function freshAccess(store: PrimaryDatabase): DatabaseAccess {
-  return { thread: store.memoryAccess(), location: 'memory', capabilities: { fts: true, vector: true } }
+/** Returns access to a new in-memory database, for one thread. `maxBytes`: its maximum size; default: no limit. */
+export function freshAccess(store: PrimaryDatabase, maxBytes?: number): DatabaseAccess {
+  return { thread: store.memoryAccess(maxBytes), location: 'memory', capabilities: { fts: true, vector: true } }
 }
 
 export interface OpenOptions {

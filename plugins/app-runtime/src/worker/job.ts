@@ -4,6 +4,7 @@ import type { DatabaseAccess } from '../database/access.ts'
 import type { RunErrorCode } from '../errors.ts'
 import type { Capability, LogLine } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
+import type { PlayEnd } from '../playground/perform-play.ts'
 import type { TestResult } from '../testing/run-tests.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
 import type { DurableOptions } from '../workflows/database-durable.ts'
@@ -18,7 +19,7 @@ export interface Job {
   /** Seed of the random numbers; null for unpredictable ones. */
   readonly seed: number | null
   readonly args: readonly string[]
-  readonly work: RunWork | TestWork | WorkflowWork | ReplayWork
+  readonly work: RunWork | PlayWork | TestWork | WorkflowWork | ReplayWork
   /** Load of the lines that are not read yet, of an `OutputGate`. */
   readonly unwritten: SharedArrayBuffer
   readonly bridge: BridgeEnd
@@ -30,6 +31,11 @@ export interface Job {
 
 export interface RunWork {
   readonly kind: 'run'
+}
+
+/** Run in the playground: its database is empty, and its tables are read at the end. */
+export interface PlayWork {
+  readonly kind: 'play'
 }
 
 export interface WorkflowWork {
@@ -72,8 +78,9 @@ export interface RunOutcome {
   readonly refused: string | null
   /** Exit code chosen by the program. */
   readonly exit: number | null
-  /** Result of a workflow, as JSON. */
+  /** Result of a workflow, as JSON; of a run in the playground, as text. */
   readonly result?: string
+  readonly play?: PlayEnd
   readonly replay?: ReplayOutcome
 }
 

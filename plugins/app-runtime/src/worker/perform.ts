@@ -4,6 +4,7 @@ import { Exit, type Host } from '../interpreter/host.ts'
 import { Interpreter } from '../interpreter/interpreter.ts'
 import { Tagged } from '../interpreter/value.ts'
 import { mainArguments } from '../main-arguments.ts'
+import { performPlay } from '../playground/perform-play.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { runTests } from '../testing/run-tests.ts'
 import { bridgeTo } from '../threads/bridge.ts'
@@ -30,6 +31,7 @@ export function perform(job: Job, report: (message: JobEvent) => void): RunOutco
       )
       return { refused: null, exit: null }
     }
+    if (work.kind === 'play') return performPlay(interpreter, job, host, begin)
     if (work.kind === 'workflow') return performWorkflow(interpreter, program, work, limits, begin)
     const result = interpreter.call('main', mainArguments(program, job.args), limits)
     const isRefusal = result instanceof Tagged && result.tag === 'Error'
@@ -60,7 +62,7 @@ function hostOf(job: Job, report: (message: JobEvent) => void): Host {
   const sleep = (duration: number): void => {
     Atomics.wait(idle, 0, 0, duration)
   }
-  const isFresh = job.work.kind === 'test'
+  const isFresh = job.work.kind === 'test' || job.work.kind === 'play'
   const database = job.database === null ? null : openDatabase(job.database, bridge, job.program, { isFresh })
   const { durable = null } = job
   return {
