@@ -175,9 +175,9 @@ export class BodyLowering implements Lowering {
   #plain(expression: Expression, asResult: boolean): Hir.Expr {
     const { types } = this.module
     const known = this.module.typeOf(expression)
-    const type = types.of(known)
     const span = this.module.span(expression)
     const isKept = asResult && known.kind === 'answer'
+    const type = isKept && hasBranches(expression) ? this.#resultType(types.of(known)) : types.of(known)
     switch (expression.kind) {
       case 'Paren':
         return this.#expression(expression.inner, asResult)
@@ -448,6 +448,7 @@ export class BodyLowering implements Lowering {
       kind: 'If',
       type,
       condition: this.value(condition),
+      // biome-ignore lint/suspicious/noThenProperty: the field holds a branch, not a function
       then: this.block(then, asResult),
       otherwise:
         other === null ? null : other.kind === 'Block' ? this.block(other, asResult) : this.#elseIf(other, asResult),
@@ -682,6 +683,11 @@ export function frameOf(result: Type, declaresResult: boolean): Frame {
 function isResult(type: Type): boolean {
   const known = resolved(type)
   return known.kind === 'named' && known.def === RESULT
+}
+
+/** True for expressions whose value is that of an inner one. */
+function hasBranches({ kind }: Expression): boolean {
+  return kind === 'Block' || kind === 'If' || kind === 'Match' || kind === 'SideEffect'
 }
 
 function isListOfResults(type: Type): boolean {
