@@ -17,6 +17,28 @@ export class ByteOffsets {
   }
 }
 
+/** Converts UTF-8 offsets of a source to UTF-16 offsets. */
+export class SourceOffsets {
+  /** UTF-16 offset of each byte; null for ASCII sources, whose offsets are equal. */
+  readonly #offsets: Uint32Array | null
+
+  constructor(text: string) {
+    const size = Buffer.byteLength(text)
+    if (size === text.length) {
+      this.#offsets = null
+      return
+    }
+    this.#offsets = new Uint32Array(size + 1)
+    for (const [at, byte] of byteOffsets(text).entries()) this.#offsets[byte] = at
+  }
+
+  span({ start, end }: HirSpan): Span {
+    const offsets = this.#offsets
+    if (offsets === null) return { start, end }
+    return { start: offsets[start] as number, end: offsets[end] as number }
+  }
+}
+
 function byteOffsets(text: string): Uint32Array {
   const offsets = new Uint32Array(text.length + 1)
   let total = 0

@@ -1,10 +1,11 @@
 import { type Hir, walkHir } from '@svc/contracts'
 import { SourceOffsets } from '../hir/byte-offsets.ts'
+import type { CodeLowering } from '../hir/code.ts'
 import type { TypeTable } from '../hir/type-table.ts'
 import type { Declaration } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
 import type { ModuleNames } from '../types/module-names.ts'
-import type { TypeDef } from '../types/type.ts'
+import type { Type, TypeDef } from '../types/type.ts'
 import type { TypedModule } from '../types/typed-module.ts'
 import { ANY } from './value-types.ts'
 
@@ -26,16 +27,6 @@ export type FunctionKind =
   | 'view'
   | 'server'
 
-/** Code of a program that browsers may run. */
-export interface ProgramCode {
-  readonly text: string
-  readonly types: TypeTable
-  readonly functions: ReadonlyMap<string, Hir.Body>
-  readonly constants: ReadonlyMap<string, Hir.Body>
-  /** Defaults of the fields of structs, by type. */
-  readonly defaults: ReadonlyMap<string, ReadonlyMap<string, Hir.Body>>
-}
-
 /** Synchronous device functions. */
 const SYNCHRONOUS: ReadonlySet<string> = new Set(['std.mobile.platform', 'std.mobile.has_camera'])
 
@@ -48,23 +39,55 @@ export function isDeviceCall(native: string): boolean {
 export class EmittedProgram {
   readonly typed: TypedModule
   readonly names: ModuleNames
-  readonly code: ProgramCode
+  readonly code: CodeLowering
   /** Names of the live queries. */
   readonly live: ReadonlySet<string>
   readonly problems: Problem[] = []
   readonly #offsets: SourceOffsets
+  readonly #bodies = new Map<string, Hir.Body>()
+  readonly #defaults = new Map<string, readonly (readonly [field: string, value: Hir.Body])[]>()
   readonly #isAsync = new Map<string, boolean>()
   readonly #components: ReadonlyMap<string, ViewDeclaration>
 
-  constructor(typed: TypedModule, code: ProgramCode, live: ReadonlySet<string>) {
+  constructor(code: CodeLowering, text: string, live: ReadonlySet<string>) {
+    const { typed } = code.module
     this.typed = typed
     this.names = typed.names
     this.code = code
     this.live = live
-    this.#offsets = new SourceOffsets(code.text)
+    this.#offsets = new SourceOffsets(text)
     this.#components = new Map(
       typed.module.items.flatMap(item => (isComponent(item) ? [[item.name.text, item] as const] : []))
     )
+  }
+
+  get types(): TypeTable {
+    return this.code.module.types
+  }
+
+  /** Returns the code of a function or a constant; null for other names. */
+  body(name: string): Hir.Body | null {
+    const known = this.#bodies.get(name)
+    if (known !== undefined) return known
+    const declaration = this.names.get(name)?.declaration
+    if (declaration?.kind !== 'Function' && declaration?.kind !== 'Const') return null
+    const body = declaration.kind === 'Const' ? this.code.constant(declaration) : this.code.function(declaration)
+    this.#bodies.set(name, body)
+    return body
+  }
+
+  /** Returns the fields of a struct that have a default, with the code of it. */
+  defaultsOf(type: string): readonly (readonly [field: string, value: Hir.Body])[] {
+    const known = this.#defaults.get(type)
+    if (known !== undefined) return known
+    const declaration = this.typed.defOf(type)?.declaration
+    const fields =
+      declaration?.kind === 'Type' && declaration.definition.form === 'struct' ? declaration.definition.fields : []
+    const defaults = fields.flatMap(({ name, value }) =>
+      value === null ? [] : [[name.text, this.code.value(value)] as const]
+    )
+    this.#defaults.set(type, defaults)
+    return defaults
   }
 
   /** Returns the declaration that views use as the element `name`; see {@link isComponent}. */
@@ -84,6 +107,12 @@ export class EmittedProgram {
     return this.fieldsOf(type)?.get(name) ?? ANY
   }
 
+  /** Returns a variant that the program declares, by name; undefined for `Some`, `Ok` and the like. */
+  variant(name: string): Declaration | undefined {
+    const entry = this.names.get(name)
+    return entry?.kind === 'constructor' || isMachineState(entry?.declaration, name) ? entry?.declaration : undefined
+  }
+
   /** Returns the variants of a declared type, each with its fields; null for other types. */
   variantsOf(type: Hir.Type): readonly EmittedVariant[] | null {
     const def = this.#defOf(type)
@@ -101,8 +130,8 @@ export class EmittedProgram {
     return def === undefined || def.declaration === null ? null : def
   }
 
-  #within(def: TypeDef, { args }: Hir.Type & { kind: 'named' }, of: Parameters<TypeTable['of']>[0]): Hir.Type {
-    const type = this.code.types.of(of)
+  #within(def: TypeDef, { args }: Hir.Type & { kind: 'named' }, of: Type): Hir.Type {
+    const type = this.types.of(of)
     return def.generics.length === 0
       ? type
       : substituted(type, new Map(def.generics.map(({ name }, i) => [name, args[i] ?? ANY])))
@@ -134,8 +163,8 @@ export class EmittedProgram {
   isAsync(name: string): boolean {
     const kind = this.kindOf(name)
     if (kind === 'read' || kind === 'write') return true
-    const body = kind === 'local' ? this.code.functions.get(name) : undefined
-    if (body === undefined) return false
+    const body = kind === 'local' ? this.body(name) : null
+    if (body === null) return false
     const known = this.#isAsync.get(name)
     if (known !== undefined) return known
     // A recursive call waits only if another part of the function does.
@@ -154,7 +183,7 @@ export class EmittedProgram {
 
   /** Returns the result type of a function, or the type of a constant. */
   resultOf(declaration: Declaration): Hir.Type {
-    return this.code.types.of(this.typed.resultOf(declaration))
+    return this.types.of(this.typed.resultOf(declaration))
   }
 
   report(code: Problem['code'], message: string, span: Hir.Span): void {
@@ -173,6 +202,10 @@ export interface EmittedVariant {
   /** True if the payload is written in braces. */
   readonly isRecord: boolean
   readonly fields: readonly (readonly [name: string, type: Hir.Type])[]
+}
+
+function isMachineState(declaration: Declaration | undefined, name: string): boolean {
+  return declaration?.kind === 'StateMachine' && declaration.name.text !== name
 }
 
 /** Replaces the type parameters of a declaration by the arguments of its use. */

@@ -1,0 +1,1181 @@
+// toestub-ignore(arch/god_object) - expressions and statements are mutually recursive
+import { type Hir, unreachable } from '@svc/contracts'
+import { type Doc, hardline, indent, join } from '../doc/doc.ts'
+import {
+  argumentList,
+  arrow,
+  block,
+  call,
+  code,
+  enclosed,
+  expressionStatement,
+  Level,
+  operand,
+  stable,
+  type TypeScriptCode
+} from './code.ts'
+import {
+  awaited,
+  bind,
+  bindingOf,
+  blockOf,
+  type Code,
+  calledAtOnce,
+  type Emitter,
+  enclose,
+  type FunctionFrame,
+  inFrame,
+  inScope,
+  localOf,
+  named,
+  type Sink,
+  typeOf,
+  unavailable,
+  waits,
+  within,
+  withinBlock
+} from './emitter.ts'
+import { literal, propertyKey, valueName } from './names.ts'
+import { methodCode, type NativeCall, nativeCode, unknownMethodCode } from './natives.ts'
+import { binaryCode, infixCode, type Operand } from './operators.ts'
+import { covers, isIrrefutable, type PatternTest, patternTest } from './patterns.ts'
+import { isDeviceCall } from './program.ts'
+import type { Binding } from './scope.ts'
+import { typeShape } from './type-shape.ts'
+import {
+  breaks,
+  contains,
+  isNode,
+  leaves,
+  mayChangeVariables,
+  mayHaveEffects,
+  mentions,
+  needsStatements,
+  newestStates,
+  onlyExpression
+} from './uses.ts'
+import { ANY, isList, isNamed, iteratedItemOf } from './value-types.ts'
+
+/** Module with the device functions. */
+const MOBILE_MODULE = './mobile-bridge'
+
+/** Expressions without side effects, which are dropped if their value is unused. */
+const IDLE: ReadonlySet<Hir.Expr['kind']> = new Set([
+  ...(['Int', 'Float', 'Decimal', 'Str', 'Bool', 'Unit', 'Local', 'Constant'] as const),
+  ...(['Function', 'Native', 'Constructor'] as const)
+])
+
+/** Expressions with several branches that produce the value. */
+const CONTROL: ReadonlySet<Hir.Expr['kind']> = new Set(['If', 'Match', 'Block', 'SideEffect'])
+
+// Expressions
+
+/** Translates an expression. The statements that it needs are added to the enclosing function. */
+export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
+  switch (node.kind) {
+    case 'Int':
+    case 'Float':
+      return numberCode(node.value)
+    case 'Decimal':
+      return stable(literal(node.digits))
+    case 'Str':
+      return e.shown.has(node) && e.views !== null ? e.views.text(e, node) : stable(literal(node.value))
+    case 'Bool':
+      return stable(String(node.value))
+    case 'Unit':
+      return stable('null')
+    case 'Tuple':
+    case 'List': {
+      const items = operands(e, node.items).map(each => each.doc)
+      return code(enclosed('[', items, ']'))
+    }
+    case 'Record':
+      return objectCode(fieldCodes(e, node.fields))
+    case 'Map':
+      return objectCode(fieldCodes(e, node.entries))
+    case 'Struct': {
+      const written = new Set(node.fields.map(([name]) => name))
+      return objectCode([...fieldCodes(e, node.fields), ...defaultCodes(e, node.name, name => !written.has(name))])
+    }
+    case 'Variant':
+      return variantCode(e, node)
+    case 'Local':
+      return localCode(e, bindingOf(e, node.local))
+    case 'Constant':
+      return stable(e.file.shared(node.name))
+    case 'Function':
+      return functionCode(e, node)
+    case 'Native':
+      return nativeValueCode(e, node)
+    case 'Constructor':
+      return constructorCode(e, node)
+    case 'Request':
+      return unavailable(e, '`request`', node)
+    case 'State':
+      return unavailable(e, `\`${node.field}\``, node)
+    case 'Unresolved':
+      return unavailable(e, `\`${node.name}\``, node)
+    case 'Binary': {
+      const [left, right] = operands(e, [node.left, node.right]) as [TypeScriptCode, TypeScriptCode]
+      return binaryCode(e, node.operator, operandOf(e, node.left, left), operandOf(e, node.right, right))
+    }
+    case 'Logical':
+      return logicalCode(e, node)
+    case 'Unary':
+      return unaryCode(e, node)
+    case 'Call':
+      return callCode(e, node)
+    case 'CallValue':
+      return valueCallCode(e, node)
+    case 'CallNative':
+      return nativeCallCode(e, node)
+    case 'CallMethod':
+      return methodCallCode(e, node)
+    case 'CallHandler':
+      return unavailable(e, `\`${node.event}\` of ${node.actor}`, node)
+    case 'Spawn':
+      return unavailable(e, 'spawning an actor', node)
+    case 'Db':
+      return unavailable(e, `the table ${node.table}`, node)
+    case 'RawSql':
+      return unavailable(e, 'db.query', node)
+    case 'Field': {
+      const object = operand(expression(e, node.object), Level.postfix)
+      const { name } = node
+      return code(/^[A-Za-z_$][\w$]*$/.test(name) ? [object, '.', name] : [object, '[', literal(name), ']'])
+    }
+    case 'Item':
+      return code([operand(expression(e, node.object), Level.postfix), `[${node.index}]`])
+    case 'Index': {
+      const [object, index] = operands(e, [node.object, node.index]) as [TypeScriptCode, TypeScriptCode]
+      return elementCode(e, object, typeOf(e, node.object), index, typeOf(e, node.index))
+    }
+    case 'If':
+      return ifCode(e, node)
+    case 'Block': {
+      const only = onlyExpression(node)
+      if (only === null || needsStatements(only)) return hoisted(e, node)
+      return expression(e, only)
+    }
+    case 'Match':
+    case 'SideEffect':
+      return hoisted(e, node)
+    case 'For':
+      return loopCode(e, node)
+    case 'Lambda':
+      return lambdaCode(e, node, false)
+    case 'Try':
+      return tryCode(e, node)
+    case 'Convert':
+      return convertedCode(e, node)
+    case 'Element':
+    case 'Fragment':
+      return e.views === null ? unavailable(e, 'an element outside of a view', node) : e.views.markup(e, node)
+    default:
+      return unreachable(node)
+  }
+}
+
+/** Translates code together with the statements that it needs. */
+export function closed(e: Emitter, node: Code): TypeScriptCode {
+  const only = onlyExpression(node)
+  if (only !== null && (!CONTROL.has(only.kind) || !needsStatements(only))) return enclose(e, () => expression(e, only))
+  const frame = { ...e.frame, isInLoop: false }
+  return calledAtOnce(
+    e,
+    inFrame(e, frame, () => within(e, () => into(e, node, { kind: 'return' })))
+  )
+}
+
+/**
+ * Translates operands in order. If a later one needs statements, earlier values are stored in variables before them, so
+ * that the evaluation order is preserved.
+ */
+export function operands(e: Emitter, nodes: readonly Hir.Expr[]): TypeScriptCode[] {
+  const codes: TypeScriptCode[] = []
+  for (const node of nodes) {
+    const before = e.out.length
+    const made = expression(e, node)
+    if (e.out.length > before) keepValues(e, codes, before)
+    codes.push(made)
+  }
+  return codes
+}
+
+/** Stores values in variables, before the statement at a position. */
+function keepValues(e: Emitter, codes: TypeScriptCode[], position: number): void {
+  let at = position
+  for (const [index, each] of codes.entries()) {
+    if (each.isStable === true) continue
+    const name = e.scope.fresh('value')
+    e.out.splice(at++, 0, [`const ${name} = `, each.doc])
+    codes[index] = stable(name)
+  }
+}
+
+function numberCode(value: number | bigint): TypeScriptCode {
+  const isNegative = value < 0 || Object.is(value, -0)
+  return isNegative ? stable(String(value), Level.prefix) : stable(String(value))
+}
+
+function localCode(e: Emitter, binding: Binding): TypeScriptCode {
+  const newest = binding.setter === null ? undefined : e.frame.newest.get(binding.local)
+  if (newest !== undefined) return code(newest)
+  return binding.isVariable ? code(binding.name) : stable(binding.name)
+}
+
+function functionCode(e: Emitter, node: Hir.FunctionValue): TypeScriptCode {
+  const { name } = node
+  switch (e.file.program.kindOf(name)) {
+    case 'local':
+      return stable(e.file.shared(name))
+    case 'read':
+    case 'write':
+      return stable(e.file.client(name))
+    case 'view':
+      return stable(e.file.component(name))
+    case 'server':
+      return unavailable(e, `the function ${name}`, node)
+  }
+}
+
+/** Translates a function that every program has, as a value. */
+function nativeValueCode(e: Emitter, node: Hir.NativeValue): TypeScriptCode {
+  if (node.native === 'null') return stable('null')
+  const types = node.type.kind === 'fn' ? node.type.params : []
+  const names = types.map((_, index) => String.fromCharCode(97 + index))
+  const called = nativeCode(node.native, { e, args: names.map(name => stable(name)), types })
+  if (called === null) return unavailable(e, `\`${node.native}\``, node)
+  const params = types.map((type, index) => `${names[index]}: ${e.file.type(type) ?? 'any'}`)
+  return arrow(enclosed('(', params, ')'), called)
+}
+
+/** Translates a constructor as a function. */
+function constructorCode(e: Emitter, node: Hir.ConstructorValue): TypeScriptCode {
+  const { name } = node
+  if (e.file.program.variant(name) !== undefined)
+    return ownConstructor(e, name, node) ?? unavailable(e, `\`${name}\``, node)
+  if (name !== 'Some') return stable(e.file.constructorName(name === 'Ok' ? 'Ok' : 'Err'))
+  const type = node.type.kind === 'fn' ? (node.type.params[0] ?? ANY) : ANY
+  return code(`(value: ${e.file.type(type) ?? 'any'}) => value`, Level.arrow)
+}
+
+/** Returns a constructor of the program; null for the state of a machine, which has none in browsers. */
+function ownConstructor(e: Emitter, name: string, { type }: Hir.Expr): TypeScriptCode | null {
+  if (e.file.program.variant(name)?.kind === 'StateMachine') return null
+  return type.kind === 'never' ? null : stable(e.file.constructorName(name))
+}
+
+function variantCode(e: Emitter, node: Hir.Variant): TypeScriptCode {
+  const { name, args, fields } = node
+  const { program } = e.file
+  if (program.variant(name) === undefined) return builtinVariantCode(e, node)
+  const own = ownConstructor(e, name, node)
+  if (own === null) return unavailable(e, `\`${name}\``, node)
+  const variant = program.variantsOf(node.type)?.find(each => each.name === name)
+  if (variant?.isRecord === true && args.length > 0) {
+    const names = fields.map(field => variant.fields[field]?.[0] ?? `_${field}`)
+    const values = operands(e, args)
+    const entries = names.map((field, index) => [field, (values[index] as TypeScriptCode).doc] as const)
+    return objectCode([['_tag', literal(name)], ...entries])
+  }
+  if (args.length === 0) return own
+  return call(own.doc, ...orderedCodes(e, args, fields))
+}
+
+function builtinVariantCode(e: Emitter, { name, args }: Hir.Variant): TypeScriptCode {
+  const [value] = args
+  if (value === undefined) return stable('null')
+  const [made = stable('null')] = argumentCodes(e, [value])
+  if (name === 'Some') return made
+  return call(e.file.constructorName(name === 'Ok' ? 'Ok' : 'Err'), made.doc)
+}
+
+type Entry = readonly [key: string, value: Doc]
+
+function fieldCodes(e: Emitter, fields: readonly Hir.NamedExpr[]): Entry[] {
+  const values = operands(
+    e,
+    fields.map(([, value]) => value)
+  )
+  return fields.map(([name], index) => [name, (values[index] as TypeScriptCode).doc])
+}
+
+/** Returns the defaults of the fields of a struct. */
+function defaultCodes(e: Emitter, type: string, isMissing: (field: string) => boolean): Entry[] {
+  return e.file.program.defaultsOf(type).flatMap(([field, { locals, block: value }]): Entry[] => {
+    if (!isMissing(field)) return []
+    const inner: Emitter = { ...e, locals, bound: new Map() }
+    return [[field, closed(inner, value).doc]]
+  })
+}
+
+export function objectCode(entries: readonly Entry[]): TypeScriptCode {
+  const parts = entries.map(([key, value]): Doc => {
+    const name = propertyKey(key)
+    return value === name ? name : [name, ': ', value]
+  })
+  return code(enclosed('{', parts, '}', ' '))
+}
+
+function operandOf(e: Emitter, node: Hir.Expr, made: TypeScriptCode): Operand {
+  const isNone = node.kind === 'Variant' && node.name === 'None' && isNamed(node.type, 'Option')
+  return { code: made, type: typeOf(e, node), isNone }
+}
+
+function logicalCode(e: Emitter, { operator, left, right }: Hir.Logical): TypeScriptCode {
+  const isAnd = operator === 'and'
+  if (needsStatements(right)) {
+    const name = e.scope.fresh('holds')
+    e.out.push([`let ${name} = `, expression(e, left).doc])
+    const body = blockOf(e, () => into(e, right, { kind: 'assign', to: name }))
+    e.out.push([`if (${isAnd ? '' : '!'}${name}) `, body])
+    return stable(name)
+  }
+  const [a, b] = operands(e, [left, right]) as [TypeScriptCode, TypeScriptCode]
+  return infixCode(a, isAnd ? '&&' : '||', b, isAnd ? Level.and : Level.or)
+}
+
+function unaryCode(e: Emitter, { operator, operand: inner }: Hir.Unary): TypeScriptCode {
+  const value = expression(e, inner)
+  if (operator === 'not') return code(['!', operand(value, Level.prefix)], Level.prefix)
+  if (isNamed(typeOf(e, inner), 'dec')) {
+    return code([e.file.helper('decimal_difference'), "('0', ", value.doc, ')'])
+  }
+  const isNegative = value.level === Level.prefix
+  return code(['-', isNegative ? ['(', value.doc, ')'] : operand(value, Level.prefix)], Level.prefix)
+}
+
+/** Reads an element of a list, a character of a string, or an entry of a record. */
+function elementCode(
+  e: Emitter,
+  object: TypeScriptCode,
+  type: Hir.Type,
+  index: TypeScriptCode,
+  indexType: Hir.Type
+): TypeScriptCode {
+  if (isNamed(type, 'str')) return call(e.file.helper('item_at'), ['[...', object.doc, ']'], index.doc)
+  return code([e.file.helper(isKey(type, indexType) ? 'entry_of' : 'item_at'), '(', object.doc, ', ', index.doc, ')'])
+}
+
+/** True if an index is the key of an entry. */
+function isKey(type: Hir.Type, indexType: Hir.Type): boolean {
+  return isNamed(type, 'Map') || isNamed(indexType, 'str')
+}
+
+function ifCode(e: Emitter, node: Hir.If): TypeScriptCode {
+  if (needsStatements(node)) return hoisted(e, node)
+  const condition = expression(e, node.condition)
+  const then = closed(e, node.then)
+  const otherwise = node.otherwise === null ? stable('null') : closed(e, node.otherwise)
+  return code(
+    [operand(condition, Level.or), ' ? ', operand(then, Level.or), ' : ', operand(otherwise, Level.choice)],
+    Level.choice
+  )
+}
+
+/** Translates an expression that needs statements. They assign a variable, whose name is returned. */
+function hoisted(e: Emitter, node: Hir.Expr): TypeScriptCode {
+  const type = typeOf(e, node)
+  if (type.kind === 'unit' || type.kind === 'never') {
+    into(e, node, { kind: 'drop' })
+    return stable('null')
+  }
+  const name = e.scope.fresh('result')
+  const text = e.file.type(type)
+  e.out.push(`let ${name}${text === null ? '' : `: ${text}`}`)
+  into(e, node, { kind: 'assign', to: name })
+  return stable(name)
+}
+
+function tryCode(e: Emitter, { operand: inner }: Hir.Try): TypeScriptCode {
+  // The lowering makes the value of an operation that cannot fail here an `Ok`.
+  if (inner.kind === 'Variant' && inner.name === 'Ok' && inner.args[0] !== undefined)
+    return expression(e, inner.args[0])
+  if (isRemote(e, inner) && e.frame.onFailure === 'throw') return remoteCall(e, inner, false)
+  const value = expression(e, inner)
+  const isOption = isNamed(typeOf(e, inner), 'Option')
+  if (e.frame.onFailure === 'throw') {
+    return code([e.file.helper(isOption ? 'unwrap_some' : 'unwrap_ok'), '(', value.doc, ')'])
+  }
+  const name = named(e, value, 'tried')
+  const [failed, result, found] = isOption
+    ? [`${name} == null`, 'null', name]
+    : [`${name}._tag === 'Err'`, name, `${name}.value`]
+  e.out.push([`if (${failed}) `, block([`return ${result}`])])
+  return stable(found)
+}
+
+function convertedCode(e: Emitter, { conversion, operand: inner, type }: Hir.Convert): TypeScriptCode {
+  switch (conversion) {
+    case 'float':
+      return expression(e, inner)
+    case 'struct':
+      return structCode(e, inner, type)
+    case 'unwrap':
+      if (isRemote(e, inner)) return remoteCall(e, inner, false)
+      return call(e.file.helper('unwrap_ok'), expression(e, inner).doc)
+    case 'checked':
+      return checkedCode(e, inner, type)
+  }
+}
+
+/** Adds the defaults of a struct to a record without them. */
+function structCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode {
+  const value = expression(e, inner)
+  const present = new Set(e.file.program.fieldsOf(typeOf(e, inner))?.keys())
+  const missing = type.kind === 'named' ? defaultCodes(e, type.name, name => !present.has(name)) : []
+  if (missing.length === 0) return value
+  const parts = missing.map(([name, each]): Doc => [`${propertyKey(name)}: `, each])
+  return code(enclosed('{', [...parts, ['...', value.doc]], '}', ' '))
+}
+
+function checkedCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode {
+  const value = expression(e, inner)
+  const shape = typeShape(type, e.file.program)
+  if (shape === "'any'") return value
+  const printed = e.file.type(type)
+  return call(`${e.file.helper('checked')}${printed === null ? '<any>' : `<${printed}>`}`, value.doc, shape)
+}
+
+// Calls
+
+function callCode(e: Emitter, node: Hir.Call): TypeScriptCode {
+  const { name } = node
+  const element = elementOfCall(e, node)
+  if (element !== null && e.views !== null) return e.views.markup(e, element)
+  switch (e.file.program.kindOf(name)) {
+    case 'read':
+    case 'write':
+      return remoteCall(e, node, true)
+    case 'local': {
+      const made = call(e.file.shared(name), ...orderedCodes(e, node.args, node.params))
+      return e.file.program.isAsync(name) ? waiting(e, node, made, typeOf(e, node), null) : made
+    }
+    default:
+      return unavailable(e, `\`${name}\``, node)
+  }
+}
+
+/** Returns the element that the call of a component stands for; null for other calls. */
+export function elementOfCall(e: Emitter, { name, args, params, type, span }: Hir.Call): Hir.Element | null {
+  const component = e.file.program.component(name)
+  if (component?.kind !== 'Function') return null
+  const attributes = args.map((value, index) => {
+    const property = component.params[params[index] ?? index]?.name.text ?? `arg${index}`
+    return { name: property, value, span: value.span }
+  })
+  return { kind: 'Element', type, span, tag: name, isCall: true, attributes, children: null }
+}
+
+function valueCallCode(e: Emitter, node: Hir.CallValue): TypeScriptCode {
+  const { callee, args, params } = node
+  if (callee.kind === 'Unresolved') {
+    // A function component may call React hooks.
+    if (!/^use_[a-z]/.test(callee.name) || e.file.own === null) return unavailable(e, `\`${callee.name}\``, node)
+    const hook = callee.name.replace(/_+([a-zA-Z0-9])/g, (_, letter: string) => letter.toUpperCase())
+    return call(e.file.react(hook), ...orderedCodes(e, args, params))
+  }
+  const made = expression(e, callee)
+  const called = code([operand(made, Level.postfix), argumentList(orderedCodes(e, args, params))])
+  const isAsync = callee.kind === 'Local' && e.bound.get(callee.local)?.isAsync === true
+  return isAsync && e.frame.mayAwait ? awaited(e, called) : called
+}
+
+function nativeCallCode(e: Emitter, node: Hir.CallNative): TypeScriptCode {
+  const { native, receiver, args } = node
+  if (native.startsWith('std.mobile.')) return deviceCall(e, node)
+  if (receiver !== null) return methodCallOf(e, node, receiver, args, each => methodCode(native, each))
+  const made = nativeCode(native, { e, args: argumentCodes(e, args), types: args.map(arg => typeOf(e, arg)) })
+  return made ?? unavailable(e, native.includes('.') ? native : `\`${native}\``, node)
+}
+
+function deviceCall(e: Emitter, { native, args }: Hir.CallNative): TypeScriptCode {
+  const path = native.slice('std.mobile.'.length).split('.').map(valueName).join('.')
+  const callee = `${e.file.imports.value(MOBILE_MODULE, 'mobile')}.${path}`
+  const made = call(callee, ...argumentCodes(e, args).map(each => each.doc))
+  return e.frame.mayAwait && isDeviceCall(native) ? awaited(e, made) : made
+}
+
+function methodCallCode(e: Emitter, node: Hir.CallMethod): TypeScriptCode {
+  const { receiver, method, args } = node
+  return methodCallOf(e, node, receiver, args, each => unknownMethodCode(method, each))
+}
+
+/** Translates the call of a method. A function argument that waits makes its list a list of promises. */
+function methodCallOf(
+  e: Emitter,
+  node: Hir.CallNative | Hir.CallMethod,
+  receiver: Hir.Expr,
+  args: readonly Hir.Expr[],
+  translate: (invocation: NativeCall & { object: TypeScriptCode; type: Hir.Type }) => TypeScriptCode | null
+): TypeScriptCode {
+  const name = node.kind === 'CallNative' ? (node.native.split('.').at(-1) ?? '') : node.method
+  let [object, ...codes] = argumentCodes(e, [receiver, ...args], node.kind === 'CallNative')
+  // The translation evaluates the other value only if it is needed.
+  if (name === 'unwrap_or' && args.some(arg => contains(arg, each => mayHaveEffects(each)))) {
+    object = stable(named(e, object as TypeScriptCode, 'value'))
+    codes = codes.map(each => stable(named(e, each, 'other')))
+  }
+  const types = args.map(arg => typeOf(e, arg))
+  const made = translate({ e, object: object as TypeScriptCode, type: typeOf(e, receiver), args: codes, types })
+  if (made === null) return unavailable(e, `\`${name}\` of ${ownerOf(node)}`, node)
+  const isAsync = args.some(arg => arg.kind === 'Lambda' && waits(e, arg.body))
+  if (!isAsync || !e.frame.mayAwait) return made
+  if (name !== 'map') return unavailable(e, `calling the server within \`${name}\``, node)
+  return awaited(e, call('Promise.all', made.doc))
+}
+
+function ownerOf(node: Hir.CallNative | Hir.CallMethod): string {
+  return node.kind === 'CallNative' ? (node.native.split('.')[0] ?? '') : 'any'
+}
+
+/** Translates arguments. `hasTypes`: TypeScript knows the types of the parameters of function arguments. */
+function argumentCodes(e: Emitter, args: readonly Hir.Expr[], hasTypes = true): TypeScriptCode[] {
+  const evaluated = args.filter(arg => arg.kind !== 'Lambda')
+  const codes = operands(e, evaluated)
+  return args.map(arg =>
+    arg.kind === 'Lambda' ? lambdaCode(e, arg, hasTypes) : (codes[evaluated.indexOf(arg)] as TypeScriptCode)
+  )
+}
+
+/** Returns arguments in parameter order. An omitted argument before another one becomes its default. */
+function orderedCodes(e: Emitter, args: readonly Hir.Expr[], params: readonly number[]): Doc[] {
+  const codes = argumentCodes(e, args)
+  const isInOrder = params.every((param, index) => index === 0 || param > (params[index - 1] ?? 0))
+  // Arguments are evaluated as they are written.
+  if (!isInOrder) keepValues(e, codes, e.out.length)
+  const ordered: Doc[] = Array.from({ length: Math.max(-1, ...params) + 1 }, () => 'undefined')
+  for (const [index, param] of params.entries()) ordered[param] = (codes[index] as TypeScriptCode).doc
+  return ordered
+}
+
+/** True if an expression is a server call. */
+export function isRemote(e: Emitter, node: Hir.Expr): node is Hir.Call {
+  if (node.kind !== 'Call') return false
+  const kind = e.file.program.kindOf(node.name)
+  return kind === 'read' || kind === 'write'
+}
+
+/** Translates a server call. With `settles`, a failure becomes a `Result` if the function declares one. */
+function remoteCall(e: Emitter, node: Hir.Call, settles: boolean): TypeScriptCode {
+  const { name } = node
+  const { program } = e.file
+  const args = orderedCodes(e, node.args, node.params)
+  const made = call(e.file.client(name), ...args)
+  const isResult = settles && isNamed(node.type, 'Result')
+  const value = isResult ? "$value => $on_value({ _tag: 'Ok', value: $value })" : '$on_value'
+  const follow = program.live.has(name) ? followCode(e, name, args, value) : null
+  return waiting(e, node, isResult ? call(e.file.helper('settle'), made.doc) : made, node.type, follow)
+}
+
+/** Returns a function that passes the later values of a live query on. */
+function followCode(e: Emitter, name: string, args: readonly Doc[], onValue: string): TypeScriptCode {
+  const params = e.file.program.names.get(name)?.signature?.params ?? []
+  const entries = params.flatMap(({ name: param }, index): Doc[] => {
+    const arg = args[index]
+    return arg === undefined ? [] : [[`${propertyKey(param.text)}: `, arg]]
+  })
+  const record = enclosed('{', entries, '}', ' ')
+  return arrow('($on_value, $on_error)', call(`${e.file.client(name)}.live`, record, onValue, '$on_error'))
+}
+
+function waiting(
+  e: Emitter,
+  node: Hir.Call,
+  made: TypeScriptCode,
+  type: Hir.Type,
+  follow: TypeScriptCode | null
+): TypeScriptCode {
+  if (e.frame.mayAwait) return awaited(e, made)
+  const isLocal = contains(node, each => each.kind === 'Local' && e.bound.get(each.local)?.isOuter === false, new Set())
+  const known = isLocal ? null : (e.remoteValues?.(node, made, type, follow) ?? null)
+  if (known !== null) return stable(known)
+  return unavailable(e, 'a server call for each item, or outside a component,', node)
+}
+
+// Functions and loops
+
+/** Translates a lambda. `hasTypes`: TypeScript infers the types of its parameters from the context. */
+export function lambdaCode(e: Emitter, node: Hir.Lambda, hasTypes: boolean): TypeScriptCode {
+  const { body } = node
+  const isAsync = waits(e, body)
+  const result = node.type.kind === 'fn' ? node.type.result : typeOf(e, body)
+  const sink: Sink = result.kind === 'unit' ? { kind: 'drop' } : { kind: 'return' }
+  return inScope(e, () => {
+    const list = paramsCode(e, node, type => (hasTypes ? null : (e.file.type(type) ?? 'any')))
+    const frame: FunctionFrame = {
+      ...e.frame,
+      mayAwait: isAsync,
+      isLater: e.frame.isLater || isAsync,
+      isInLoop: false,
+      isCancellable: node.isCancellable || e.frame.isCancellable,
+      onFailure: sink.kind === 'drop' ? 'throw' : 'return'
+    }
+    const head: Doc = [isAsync ? 'async ' : '', list]
+    if (needsStatements(body)) return arrow(head, functionBody(e, body, frame, sink))
+    return inFrame(e, frame, () => arrow(head, returnedCode(e, body)))
+  })
+}
+
+function returnedCode(e: Emitter, body: Hir.Expr): TypeScriptCode | readonly Doc[] {
+  const statements = within(e, () => into(e, body, { kind: 'return' }))
+  const [only] = statements
+  if (statements.length === 1 && Array.isArray(only) && only[0] === 'return ') {
+    return code(only[1] as Doc, Level.choice)
+  }
+  return statements
+}
+
+/** Returns parameters with their parentheses, and declares them. `annotation` returns the printed type of one. */
+export function paramsCode(
+  e: Emitter,
+  { params, defaults }: Pick<Hir.Body, 'params' | 'defaults'>,
+  annotation: (type: Hir.Type, index: number) => string | null
+): Doc {
+  return enclosed(
+    '(',
+    params.map((param, index) => {
+      const value = defaults[index] ?? null
+      const initial = value === null ? null : closed(e, value)
+      const { name, type } = bind(e, param)
+      const printed = annotation(type, index)
+      return [name, printed === null ? '' : `: ${printed}`, ...(initial === null ? [] : [' = ', initial.doc])]
+    }),
+    ')'
+  )
+}
+
+/** Returns the statements of a function with this body. */
+export function functionBody(e: Emitter, body: Code, frame: FunctionFrame, sink: Sink): Doc[] {
+  const states = newestStates(body, local => (e.bound.get(local)?.setter ?? null) !== null)
+  return within(e, () => {
+    const newest = new Map(frame.newest)
+    for (const local of states) {
+      const { name } = localOf(e, local)
+      const variable = e.scope.fresh(`next_${name}`)
+      newest.set(local, variable)
+      e.out.push(`let ${variable} = ${frame.newest.get(local) ?? bindingOf(e, local).name}`)
+    }
+    inFrame(e, { ...frame, newest }, () => into(e, body, sink))
+  })
+}
+
+/** Translates `for` as an expression: the list of its body's values. */
+function loopCode(e: Emitter, node: Hir.For): TypeScriptCode {
+  if (!leaves(node.body) && !waits(e, node.body)) return mappedCode(e, node)
+  const name = e.scope.fresh('items')
+  const item = e.file.type(typeOf(e, node.body)) ?? 'any'
+  e.out.push(`const ${name}: ${/[ |]/.test(item) ? `(${item})` : item}[] = []`)
+  eachStatement(e, node, name)
+  return stable(name)
+}
+
+/** Translates `for` as a call of `map`. */
+function mappedCode(e: Emitter, node: Hir.For): TypeScriptCode {
+  const { binding, index, iterable, body } = node
+  const over = expression(e, iterable)
+  return inScope(e, () => {
+    const target = targetCode(e, binding)
+    let position = index === null ? null : bind(e, index).name
+    let value = stable('null')
+    const statements = collect(e, () => {
+      const take = (): string => {
+        position ??= e.scope.fresh('index')
+        return position
+      }
+      value = e.views?.item(e, node, take) ?? expression(e, body)
+    })
+    const made = statements.length === 0 ? value : [...statements, ['return ', value.doc]]
+    const head: Doc =
+      position === null
+        ? typeof target === 'string'
+          ? target
+          : ['(', target, ')']
+        : ['(', target, ', ', position, ')']
+    return code([operand(iterated(over, typeOf(e, iterable)), Level.postfix), '.map(', arrow(head, made).doc, ')'])
+  })
+}
+
+/** Collects statements in the current scope. */
+function collect(e: Emitter, write: () => void): Doc[] {
+  const outer = e.out
+  e.out = []
+  write()
+  const statements = e.out
+  e.out = outer
+  return statements
+}
+
+/** Translates `for` as a statement. `collected` names the list that receives the body's values. */
+function eachStatement(e: Emitter, { binding, index, iterable, body }: Hir.For, collected: string | null): void {
+  const over = expression(e, iterable)
+  const type = typeOf(e, iterable)
+  const list = isNamed(type, 'str') && index === null ? over : iterated(over, type)
+  let head: Doc = ''
+  const statements = within(e, () => {
+    const target = targetCode(e, binding)
+    if (index === null) head = ['const ', target, ' of ', list.doc]
+    else head = [`const [${bind(e, index).name}, `, target, '] of ', operand(list, Level.postfix), '.entries()']
+    inFrame(e, { ...e.frame, isInLoop: true }, () => {
+      if (collected === null) into(e, body, { kind: 'drop' })
+      else e.out.push([`${collected}.push(`, expression(e, body).doc, ')'])
+    })
+  })
+  e.out.push(['for (', head, ') ', block(statements)])
+}
+
+/** Converts a value to an iterable. */
+function iterated(over: TypeScriptCode, type: Hir.Type): TypeScriptCode {
+  if (isNamed(type, 'str')) return code(['[...', over.doc, ']'])
+  if (isList(type) || type.kind === 'any' || iteratedItemOf(type).kind !== 'tuple') return over
+  return code(['Object.entries(', over.doc, ')'])
+}
+
+/** Declares the names of a pattern. Returns the pattern as an assignment target. */
+function targetCode(e: Emitter, pattern: Hir.Pattern): Doc {
+  switch (pattern.kind) {
+    case 'Bind':
+      return bind(e, pattern.local).name
+    case 'Tuple':
+      return ['[', pattern.items.map((item, index): Doc => [index === 0 ? '' : ', ', targetCode(e, item)]), ']']
+    default:
+      return e.scope.fresh('_')
+  }
+}
+
+// Statements
+
+/** Writes code as statements. */
+export function into(e: Emitter, node: Code, sink: Sink): void {
+  if (!isNode(node)) {
+    blockInto(e, node, sink)
+    return
+  }
+  const value = node as Hir.Expr
+  switch (value.kind) {
+    case 'If':
+      if (needsStatements(value) || sink.kind === 'drop') ifInto(e, value, sink)
+      else valueInto(e, value, sink)
+      return
+    case 'Match':
+      matchInto(e, value, sink)
+      return
+    case 'Block':
+    case 'SideEffect':
+      blockInto(e, value.block, sink)
+      return
+    case 'For':
+      if (sink.kind === 'drop') eachStatement(e, value, null)
+      else valueInto(e, value, sink)
+      return
+    default:
+      valueInto(e, value, sink)
+  }
+}
+
+function valueInto(e: Emitter, node: Hir.Expr, sink: Sink): void {
+  if (sink.kind === 'drop') {
+    if (IDLE.has(node.kind)) return
+    const value = isRemote(e, node) ? remoteCall(e, node, false) : expression(e, node)
+    const isDone = value.isStable === true && typeof value.doc === 'string'
+    if (!isDone) e.out.push(expressionStatement(value.doc))
+    return
+  }
+  const value = expression(e, node)
+  if (typeOf(e, node).kind === 'never') e.out.push(expressionStatement(value.doc))
+  else e.out.push(sink.kind === 'return' ? ['return ', value.doc] : [`${sink.to} = `, value.doc])
+}
+
+function blockInto(e: Emitter, statements: Hir.Block, sink: Sink): void {
+  const { scope } = e
+  e.scope = scope.overlay()
+  for (const [index, each] of statements.entries()) {
+    statement(e, each, index === statements.length - 1 ? sink : { kind: 'drop' })
+  }
+  const last = statements.at(-1)?.kind
+  const hasValue = last === 'Expr' || last === 'Return' || last === 'Break' || last === 'Continue'
+  if (!hasValue && sink.kind === 'assign') e.out.push(`${sink.to} = null`)
+  e.scope = scope
+}
+
+function ifInto(e: Emitter, { condition, then, otherwise }: Hir.If, sink: Sink): void {
+  const test = expression(e, condition)
+  const parts: Doc[] = ['if (', test.doc, ') ', blockOf(e, () => into(e, then, sink))]
+  if (otherwise === null) {
+    e.out.push(parts)
+    if (sink.kind === 'assign') e.out.push(`${sink.to} = null`)
+    return
+  }
+  const rest = within(e, () => into(e, otherwise, sink))
+  const [only] = rest
+  // If the else branch is only an `if`, the output is `else if`.
+  const isChain =
+    onlyExpression(otherwise)?.kind === 'If' && rest.length === 1 && Array.isArray(only) && only[0] === 'if ('
+  if (rest.length > 0) parts.push(' else ', isChain ? (only as Doc) : block(rest))
+  e.out.push(parts)
+}
+
+export function statement(e: Emitter, node: Hir.Stmt, sink: Sink): void {
+  switch (node.kind) {
+    case 'Expr':
+      into(e, node.value, sink)
+      return
+    case 'Let':
+      letStatement(e, node)
+      return
+    case 'Update':
+      updateStatement(e, node)
+      return
+    case 'Return':
+      if (node.value === null) e.out.push('return')
+      else into(e, node.value, { kind: 'return' })
+      return
+    case 'While':
+      whileStatement(e, node)
+      return
+    case 'Loop':
+      e.out.push(['while (true) ', loopBlock(e, () => into(e, node.body, { kind: 'drop' }))])
+      return
+    case 'Break':
+    case 'Continue':
+      if (e.frame.isInLoop) e.out.push(node.kind === 'Break' ? 'break' : 'continue')
+      else e.out.push(unavailable(e, 'a loop to leave from here', node).doc)
+      return
+    default:
+      unreachable(node)
+  }
+}
+
+function whileStatement(e: Emitter, { condition, body }: Hir.While): void {
+  if (needsStatements(condition)) {
+    const inner = loopBlock(e, () => {
+      const test = expression(e, condition)
+      e.out.push(['if (!', operand(test, Level.prefix), ') break'])
+      into(e, body, { kind: 'drop' })
+    })
+    e.out.push(['while (true) ', inner])
+    return
+  }
+  const test = expression(e, condition)
+  e.out.push(['while (', test.doc, ') ', loopBlock(e, () => into(e, body, { kind: 'drop' }))])
+}
+
+function loopBlock(e: Emitter, write: () => void): Doc {
+  return inFrame(e, { ...e.frame, isInLoop: true }, () => blockOf(e, write))
+}
+
+function letStatement(e: Emitter, { pattern, value }: Hir.Let): void {
+  if (pattern.kind !== 'Bind') {
+    const made = expression(e, value)
+    e.out.push(['const ', targetCode(e, pattern), ' = ', made.doc])
+    return
+  }
+  const { name: written, type, isMutable } = localOf(e, pattern.local)
+  const isAsync = value.kind === 'Lambda' && waits(e, value.body)
+  const known = e.file.type(type)
+  if (CONTROL.has(value.kind) && needsStatements(value)) {
+    const name = e.scope.fresh(written)
+    e.out.push(`let ${name}${known === null ? '' : `: ${known}`}`)
+    into(e, value, { kind: 'assign', to: name })
+    bind(e, pattern.local, { as: name, isAsync })
+    return
+  }
+  const made = expression(e, value)
+  const { name } = bind(e, pattern.local, { isAsync })
+  const annotation = known !== null && (isMutable || isOpen(value)) ? `: ${known}` : ''
+  e.out.push([`${isMutable ? 'let' : 'const'} ${name}${annotation} = `, made.doc])
+}
+
+/** True for values whose type TypeScript cannot infer from themselves. */
+function isOpen(value: Hir.Expr): boolean {
+  switch (value.kind) {
+    case 'List':
+      return value.items.length === 0 || value.items.some(isOpen)
+    case 'Map':
+    case 'Struct':
+      return true
+    case 'Variant':
+      return value.type.kind === 'named' && value.type.args.length > 0
+    default:
+      return false
+  }
+}
+
+function updateStatement(e: Emitter, node: Hir.Update): void {
+  const { place, operator, value } = node
+  if (typeof place.root !== 'number') {
+    e.out.push(unavailable(e, `\`${place.root.state}\``, node).doc)
+    return
+  }
+  if (place.path.length > 0) updatePart(e, node)
+  else if (isUpdated(e, node, place.root)) updateState(e, node, place.root)
+  else {
+    const local = place.root
+    const right = operandOf(e, value, expression(e, value))
+    store(e, place, operator === null ? right.code : binaryCode(e, operator, localOperand(e, local), right))
+  }
+}
+
+function localOperand(e: Emitter, local: Hir.LocalId): Operand {
+  return { code: localCode(e, bindingOf(e, local)), type: localOf(e, local).type, isNone: false }
+}
+
+/** Assigns a part. The indexes of the place are evaluated once, from left to right, and then the value. */
+function updatePart(e: Emitter, { place, operator, value }: Hir.Update): void {
+  const changes = contains(value, mayChangeVariables)
+  const last = place.path.length - 1
+  const fixed = place.path.map((part, position): PathPart => {
+    if (!('index' in part)) return part
+    const made = expression(e, part.index)
+    const isRepeated = operator !== null || position < last
+    const isUnchanged = isLiteral(part.index) || (!changes && part.index.kind === 'Local')
+    const isKept = !isUnchanged && (isRepeated || changes || contains(part.index, mayHaveEffects))
+    return { index: isKept ? stable(named(e, made, 'at')) : made, type: typeOf(e, part.index) }
+  })
+  const right = operandOf(e, value, expression(e, value))
+  let changed = right.code
+  if (operator !== null) {
+    const left = { code: partCode(e, place.root as Hir.LocalId, fixed), type: place.type, isNone: false }
+    changed = binaryCode(e, operator, left, right)
+  }
+  storePart(e, place.root as Hir.LocalId, fixed, changes ? stable(named(e, changed, 'changed')) : changed)
+}
+
+type PathPart = { readonly field: string } | { readonly index: TypeScriptCode; readonly type: Hir.Type }
+
+/** Returns the type of a part of a variable. */
+function partType(e: Emitter, local: Hir.LocalId, path: readonly PathPart[]): Hir.Type {
+  return path.reduce<Hir.Type>((type, part) => {
+    if ('index' in part) return isNamed(type, 'str') ? type : itemType(type)
+    return type.kind === 'tuple' ? (type.items[Number(part.field)] ?? ANY) : e.file.program.fieldType(type, part.field)
+  }, localOf(e, local).type)
+}
+
+function itemType(type: Hir.Type): Hir.Type {
+  return type.kind === 'named' ? (type.args[type.name === 'Map' ? 1 : 0] ?? ANY) : ANY
+}
+
+/** Reads a part of a variable. */
+function partCode(e: Emitter, local: Hir.LocalId, path: readonly PathPart[]): TypeScriptCode {
+  const part = path.at(-1)
+  if (part === undefined) return localCode(e, bindingOf(e, local))
+  const outer = path.slice(0, -1)
+  const object = partCode(e, local, outer)
+  if ('index' in part) return elementCode(e, object, partType(e, local, outer), part.index, part.type)
+  const type = partType(e, local, outer)
+  return code([operand(object, Level.postfix), type.kind === 'tuple' ? `[${part.field}]` : accessOf(part.field)])
+}
+
+function accessOf(field: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(field) ? `.${field}` : `[${literal(field)}]`
+}
+
+/** Assigns a part of a variable: a changed copy replaces the whole. */
+function storePart(e: Emitter, local: Hir.LocalId, path: readonly PathPart[], value: TypeScriptCode): void {
+  const part = path.at(-1)
+  if (part === undefined) {
+    storeLocal(e, local, value)
+    return
+  }
+  const outer = path.slice(0, -1)
+  const object = partCode(e, local, outer)
+  const type = partType(e, local, outer)
+  storePart(
+    e,
+    local,
+    outer,
+    code('index' in part ? withEntry(e, object, type, part, value) : withField(object, type, part.field, value))
+  )
+}
+
+function withEntry(
+  e: Emitter,
+  object: TypeScriptCode,
+  type: Hir.Type,
+  { index, type: indexType }: Extract<PathPart, { index: unknown }>,
+  value: TypeScriptCode
+): Doc {
+  if (isKey(type, indexType)) return ['{ ...', object.doc, ', [', index.doc, ']: ', value.doc, ' }']
+  return [e.file.helper('with_item'), '(', object.doc, ', ', index.doc, ', ', value.doc, ')']
+}
+
+function withField(object: TypeScriptCode, type: Hir.Type, field: string, value: TypeScriptCode): Doc {
+  if (type.kind === 'tuple') {
+    const whole = operand(object, Level.postfix)
+    const items = type.items.map((_, index): Doc => (String(index) === field ? value.doc : [whole, `[${index}]`]))
+    return enclosed('[', items, ']')
+  }
+  const key = propertyKey(field)
+  return ['{ ...', object.doc, ', ', value.doc === key ? key : [`${key}: `, value.doc], ' }']
+}
+
+/** Assigns a place, whose indexes are not evaluated yet. */
+export function store(e: Emitter, { root, path }: Hir.Place, value: TypeScriptCode): void {
+  if (typeof root !== 'number') throw new TypeError('browsers have no state of actors')
+  const parts = path.map((part): PathPart => {
+    return 'index' in part ? { index: expression(e, part.index), type: typeOf(e, part.index) } : part
+  })
+  storePart(e, root, parts, value)
+}
+
+function storeLocal(e: Emitter, local: Hir.LocalId, value: TypeScriptCode): void {
+  const { name, setter } = bindingOf(e, local)
+  if (setter === null) {
+    e.out.push([`${name} = `, value.doc])
+    return
+  }
+  const newest = e.frame.newest.get(local)
+  if (newest !== undefined) e.out.push([`${newest} = `, value.doc])
+  e.out.push([`${setter}(`, newest ?? value.doc, ')'])
+}
+
+/** True for an assignment to a state that depends on its previous value, in code that may run after another render. */
+function isUpdated(e: Emitter, { operator, value }: Hir.Update, local: Hir.LocalId): boolean {
+  if (!e.frame.isLater || needsStatements(value) || waits(e, value)) return false
+  const isState = bindingOf(e, local).setter !== null && !e.frame.newest.has(local)
+  const reads = (): boolean => contains(value, each => each.kind === 'Local' && each.local === local, new Set())
+  return isState && (operator !== null || reads())
+}
+
+function updateState(e: Emitter, { operator, value }: Hir.Update, local: Hir.LocalId): void {
+  const binding = bindingOf(e, local)
+  // The parameter shadows the value of the current render.
+  e.bound.set(local, { ...binding, setter: null })
+  const made = enclose(e, () => {
+    const right = operandOf(e, value, expression(e, value))
+    return operator === null ? right.code : binaryCode(e, operator, localOperand(e, local), right)
+  })
+  e.bound.set(local, binding)
+  e.out.push([`${binding.setter}(`, arrow(binding.name, made).doc, ')'])
+}
+
+function isLiteral(node: Hir.Expr): boolean {
+  return node.kind === 'Int' || node.kind === 'Str' || (node.kind === 'Unary' && isLiteral(node.operand))
+}
+
+// Matches
+
+/** Translates `match`: to a switch if the arms only distinguish variants, else to a chain of conditions. */
+function matchInto(e: Emitter, { subject, arms }: Hir.Match, sink: Sink): void {
+  const made = expression(e, subject)
+  const type = typeOf(e, subject)
+  const isTuple = subject.kind === 'Tuple'
+  const value = named(e, isTuple ? { ...made, doc: [made.doc, ' as const'] } : made, 'value')
+  const tests = arms.map(arm => arm.patterns.map(pattern => patternTest(pattern, value, type, e.file.program)))
+  if (isSwitch(e, arms, tests, type)) switchInto(e, value, arms, tests, type, sink)
+  else conditionsInto(e, arms, tests, type, sink)
+}
+
+type ArmTests = readonly (readonly PatternTest[])[]
+
+function isSwitch(e: Emitter, arms: readonly Hir.MatchArm[], tests: ArmTests, type: Hir.Type): boolean {
+  return (
+    arms.length > 1 &&
+    e.file.program.variantsOf(type) !== null &&
+    arms.every((arm, index) => {
+      const isLast = index === arms.length - 1
+      const fits = arm.patterns.every(
+        (pattern, at) =>
+          (pattern.kind === 'Variant' && tests[index]?.[at]?.tests.length === 1) ||
+          (isLast && arm.patterns.length === 1 && isIrrefutable(pattern))
+      )
+      return fits && arm.guard === null && !breaks(arm.body)
+    })
+  )
+}
+
+function switchInto(
+  e: Emitter,
+  value: string,
+  arms: readonly Hir.MatchArm[],
+  tests: ArmTests,
+  type: Hir.Type,
+  sink: Sink
+): void {
+  const cases = arms.map((arm, index): Doc => {
+    const labels = arm.patterns.map(pattern =>
+      pattern.kind === 'Variant' ? `case ${literal(pattern.name)}: ` : 'default: '
+    )
+    const statements = within(e, () => armBody(e, arm, tests[index] ?? [], sink))
+    if (!ends(statements.at(-1))) statements.push('break')
+    return [join(hardline, labels), block(statements)]
+  })
+  if (!covers(arms, type, e.file.program)) cases.push(['default: ', block([noArm(e)])])
+  e.out.push([`switch (${value}._tag) {`, indent([hardline, join(hardline, cases)]), hardline, '}'])
+}
+
+function conditionsInto(e: Emitter, arms: readonly Hir.MatchArm[], tests: ArmTests, type: Hir.Type, sink: Sink): void {
+  const isCovered = covers(arms, type, e.file.program)
+  const parts: Doc[] = []
+  let isUnmatched = true
+  for (const [index, arm] of arms.entries()) {
+    const own = tests[index] ?? []
+    const isLast = index === arms.length - 1
+    const test = armTest(e, arm, own)
+    const isElse = test === null || (isLast && isCovered && arm.guard === null)
+    if (index === 0 && isElse) {
+      e.out.push(...withinBlock(e, () => armBody(e, arm, own, sink)))
+      return
+    }
+    const statements = within(e, () => armBody(e, arm, own, sink))
+    if (isElse) isUnmatched = false
+    if (isElse && statements.length === 0) break
+    parts.push(index === 0 ? '' : ' else ', isElse ? '' : ['if (', test as Doc, ') '], block(statements))
+    if (isElse) break
+  }
+  if (isUnmatched) parts.push(parts.length === 0 ? '' : ' else ', block([noArm(e)]))
+  e.out.push(parts)
+}
+
+function noArm(e: Emitter): Doc {
+  return `${e.file.helper('panic')}('no arm of a match matches the value')`
+}
+
+/** Returns the condition of an arm; null if the arm always matches. */
+function armTest(e: Emitter, { guard }: Hir.MatchArm, tests: readonly PatternTest[]): Doc | null {
+  const joined = tests.map(each => each.tests.join(' && '))
+  const isAlways = joined.includes('')
+  const pattern = isAlways
+    ? null
+    : joined.length === 1
+      ? (joined[0] as string)
+      : joined.map(each => (each.includes(' && ') ? `(${each})` : each)).join(' || ')
+  if (guard === null) return pattern
+  const condition = inScope(e, () => {
+    // The variables of the pattern are not bound yet.
+    for (const [local, value] of bindingsOf(tests)) bind(e, local, { as: value })
+    return operand(closed(e, guard), Level.and)
+  })
+  if (pattern === null) return condition
+  return [joined.length === 1 ? pattern : `(${pattern})`, ' && ', condition]
+}
+
+/** Returns the variables of an arm with the code of their values. Alternatives may bind them in different places. */
+function bindingsOf(tests: readonly PatternTest[]): [local: Hir.LocalId, value: string][] {
+  const [first] = tests
+  return (first?.bindings ?? []).map(({ local, value }) => {
+    const values = tests.map(test => test.bindings.find(each => each.local === local)?.value ?? value)
+    const last = values.at(-1) ?? value
+    if (values.every(each => each === last)) return [local, last]
+    const choice = values.slice(0, -1).reduceRight((other, each, index) => {
+      return `${(tests[index]?.tests ?? []).join(' && ') || 'true'} ? ${each} : ${other}`
+    }, last)
+    return [local, `(${choice})`]
+  })
+}
+
+function armBody(e: Emitter, { body }: Hir.MatchArm, tests: readonly PatternTest[], sink: Sink): void {
+  for (const [local, value] of bindingsOf(tests)) {
+    if (!mentions(body, local, localOf(e, local).name)) continue
+    const { name } = bind(e, local)
+    e.out.push(`const ${name} = ${value}`)
+  }
+  into(e, body, sink)
+}
+
+function ends(statement: Doc | undefined): boolean {
+  if (statement === undefined) return false
+  const text = typeof statement === 'string' ? statement : Array.isArray(statement) ? statement[0] : ''
+  return typeof text === 'string' && /^(return\b|continue$|throw )/.test(text)
+}

@@ -1,0 +1,80 @@
+import type { Hir } from '@svc/contracts'
+import { type Doc, group, indent, line } from '../doc/doc.ts'
+import { call, code, Level, operand, type TypeScriptCode } from './code.ts'
+import { type Emitter, textOf } from './emitter.ts'
+import { isList, isNamed, isScalar } from './value-types.ts'
+
+const SIGNS: Readonly<Record<Hir.BinaryOperator, readonly [sign: string, level: Level]>> = {
+  is: ['===', Level.equality],
+  isnt: ['!==', Level.equality],
+  lt: ['<', Level.relation],
+  gt: ['>', Level.relation],
+  lte: ['<=', Level.relation],
+  gte: ['>=', Level.relation],
+  add: ['+', Level.sum],
+  sub: ['-', Level.sum],
+  mul: ['*', Level.product],
+  div: ['/', Level.product],
+  mod: ['%', Level.product]
+}
+
+const DECIMAL: Readonly<Partial<Record<Hir.BinaryOperator, string>>> = {
+  add: 'decimal_sum',
+  sub: 'decimal_difference',
+  mul: 'decimal_product'
+}
+
+/** An operand with its translation. */
+export interface Operand {
+  readonly code: TypeScriptCode
+  readonly type: Hir.Type
+  /** True for `None`. */
+  readonly isNone: boolean
+}
+
+export function binaryCode(e: Emitter, operator: Hir.BinaryOperator, left: Operand, right: Operand): TypeScriptCode {
+  const [sign, level] = SIGNS[operator]
+  const [a, b] = [left.type, right.type]
+  const helped = (name: string): TypeScriptCode => call(e.file.helper(name), left.code.doc, right.code.doc)
+  switch (operator) {
+    case 'is':
+    case 'isnt': {
+      if (left.isNone || right.isNone) {
+        const value = left.isNone ? right.code : left.code
+        return code([operand(value, Level.relation), operator === 'is' ? ' == null' : ' != null'], Level.equality)
+      }
+      // A comparison with null suffices for a value without fields.
+      if (isScalar(a) || isScalar(b)) break
+      const same = helped('same')
+      return operator === 'is' ? same : code(['!', same.doc], Level.prefix)
+    }
+    case 'add':
+      if (isList(a) && isList(b)) return code(['[...', left.code.doc, ', ...', right.code.doc, ']'])
+      if (isNamed(a, 'str', 'char') !== isNamed(b, 'str', 'char')) return joined(e, left, right)
+  }
+  if (isNamed(a, 'dec') && isNamed(b, 'dec')) {
+    const name = DECIMAL[operator]
+    if (name !== undefined) return helped(name)
+    if (level === Level.relation) return code([helped('compare_decimals').doc, ` ${sign} 0`], Level.relation)
+  }
+  if (isNamed(a, 'int') && isNamed(b, 'int') && (operator === 'div' || operator === 'mod')) {
+    return helped(operator === 'div' ? 'quotient' : 'remainder')
+  }
+  return infixCode(left.code, sign, right.code, level)
+}
+
+/** Returns an operation of two operands. Operators of one level are left-associative. */
+export function infixCode(left: TypeScriptCode, sign: string, right: TypeScriptCode, level: Level): TypeScriptCode {
+  return code(infix(operand(left, level), sign, operand(right, (level + 1) as Level)), level)
+}
+
+/** Returns the concatenation of a string and another value. */
+function joined(e: Emitter, left: Operand, right: Operand): TypeScriptCode {
+  const textOperand = ({ code: value, type }: Operand, level: Level): Doc =>
+    isScalar(type) || isNamed(type, 'dec') ? operand(value, level) : textOf(e, value, type).doc
+  return code(infix(textOperand(left, Level.sum), '+', textOperand(right, Level.product)), Level.sum)
+}
+
+function infix(left: Doc, sign: string, right: Doc): Doc {
+  return group([left, ` ${sign}`, indent([line, right])])
+}

@@ -1,0 +1,128 @@
+import type { Hir } from '@svc/contracts'
+import { literal, propertyKey } from './names.ts'
+import type { EmittedProgram } from './program.ts'
+import { ANY, isNamed } from './value-types.ts'
+
+/** Condition of a pattern, and its bound variables. */
+export interface PatternTest {
+  readonly tests: readonly string[]
+  /** Variables with the code that reads their value. */
+  readonly bindings: readonly { readonly local: Hir.LocalId; readonly value: string }[]
+}
+
+const NOTHING: PatternTest = { tests: [], bindings: [] }
+
+/** Translates a pattern. `value` is the TypeScript of the matched value; it may be evaluated more than once. */
+export function patternTest(pattern: Hir.Pattern, value: string, type: Hir.Type, program: EmittedProgram): PatternTest {
+  switch (pattern.kind) {
+    case 'Wildcard':
+      return NOTHING
+    case 'Bind':
+      return { tests: [], bindings: [{ local: pattern.local, value }] }
+    case 'Literal':
+      return test(literalTest(pattern.value, value, type))
+    case 'Tuple': {
+      const items = type.kind === 'tuple' ? type.items : []
+      return all(
+        pattern.items.map((item, index) => patternTest(item, `${value}[${index}]`, items[index] ?? ANY, program))
+      )
+    }
+    case 'Variant':
+      return variantTest(pattern, value, type, program)
+  }
+}
+
+type VariantPattern = Extract<Hir.Pattern, { kind: 'Variant' }>
+
+function variantTest(
+  { name, args }: VariantPattern,
+  value: string,
+  type: Hir.Type,
+  program: EmittedProgram
+): PatternTest {
+  const own = program.variant(name)
+  if (own === undefined) return builtinTest(name, args[0], value, type, program)
+  const fields = program.variantsOf(type)?.find(each => each.name === name)?.fields ?? []
+  return all([
+    test(`${value}._tag === ${literal(name)}`),
+    ...args.map((arg, index) => {
+      const [key, fieldType] = fields[index] ?? [`_${index}`, ANY]
+      const access = propertyKey(key) === key ? `${value}.${key}` : `${value}[${literal(key)}]`
+      return patternTest(arg, access, fieldType, program)
+    })
+  ])
+}
+
+function builtinTest(
+  name: string,
+  inner: Hir.Pattern | undefined,
+  value: string,
+  type: Hir.Type,
+  program: EmittedProgram
+): PatternTest {
+  const held = type.kind === 'named' ? type.args : []
+  const within = (at: string, innerType: Hir.Type = ANY): PatternTest =>
+    inner === undefined ? NOTHING : patternTest(inner, at, innerType, program)
+  switch (name) {
+    case 'Some':
+      return all([test(`${value} != null`), within(value, held[0])])
+    case 'None':
+      return test(`${value} == null`)
+    case 'Ok':
+      return all([test(`${value}._tag === 'Ok'`), within(`${value}.value`, held[0])])
+    default:
+      return all([test(`${value}._tag === 'Err'`), within(`${value}.value`, held[1])])
+  }
+}
+
+function literalTest(
+  literalValue: Extract<Hir.Pattern, { kind: 'Literal' }>['value'],
+  subject: string,
+  type: Hir.Type
+): string {
+  switch (literalValue.kind) {
+    case 'Bool': {
+      const { value } = literalValue
+      return isNamed(type, 'bool') ? `${value ? '' : '!'}${subject}` : `${subject} === ${value}`
+    }
+    case 'Str':
+      return `${subject} === ${literal(literalValue.value)}`
+    case 'Decimal':
+      return `Number(${subject}) === ${Number(literalValue.digits)}`
+    default:
+      return `${subject} === ${literalValue.value}`
+  }
+}
+
+/** True for a pattern that every value matches. */
+export function isIrrefutable(pattern: Hir.Pattern): boolean {
+  if (pattern.kind === 'Tuple') return pattern.items.every(isIrrefutable)
+  return pattern.kind === 'Wildcard' || pattern.kind === 'Bind'
+}
+
+/** True if the variants of the arms cover every value. */
+export function covers(arms: readonly Hir.MatchArm[], type: Hir.Type, program: EmittedProgram): boolean {
+  const open = arms.filter(arm => arm.guard === null).flatMap(arm => arm.patterns)
+  if (open.some(isIrrefutable)) return true
+  if (isNamed(type, 'bool')) {
+    const values = open.map(
+      pattern => pattern.kind === 'Literal' && pattern.value.kind === 'Bool' && pattern.value.value
+    )
+    return values.includes(true) && values.includes(false)
+  }
+  const covered = new Set(
+    open.flatMap(pattern => (pattern.kind === 'Variant' && pattern.args.every(isIrrefutable) ? [pattern.name] : []))
+  )
+  const variants = program.variantsOf(type)?.map(({ name }) => name) ?? builtinVariants(type, covered)
+  return variants.every(name => covered.has(name))
+}
+
+function builtinVariants(type: Hir.Type, covered: ReadonlySet<string>): readonly string[] {
+  return isNamed(type, 'Option') || covered.has('Some') ? ['Some', 'None'] : ['Ok', 'Error']
+}
+
+const test = (text: string): PatternTest => ({ tests: [text], bindings: [] })
+
+function all(parts: readonly PatternTest[]): PatternTest {
+  return { tests: parts.flatMap(each => each.tests), bindings: parts.flatMap(each => each.bindings) }
+}

@@ -1,0 +1,74 @@
+import type { Hir } from '@svc/contracts'
+import type { HirType } from '../hir/hir.ts'
+
+export const ANY: Hir.Type = { kind: 'any' }
+
+/** True for a type with one of these names, with any arguments. A row id is an int. */
+export function isNamed(type: Hir.Type, ...names: readonly string[]): boolean {
+  return type.kind === 'named' && names.includes(type.name === 'Id' ? 'int' : type.name)
+}
+
+export function isList(type: Hir.Type): boolean {
+  return isNamed(type, 'List', 'Set', 'Stream', 'Tensor')
+}
+
+/** True for numbers, strings and booleans, which JavaScript compares like the language. */
+export function isScalar(type: Hir.Type): boolean {
+  return isNamed(type, 'int', 'float', 'str', 'char', 'bool')
+}
+
+/** Returns the element type of a list, an option, a result, a map or a string. */
+export function itemOf(type: Hir.Type): Hir.Type {
+  if (type.kind !== 'named') return ANY
+  switch (type.name) {
+    case 'str':
+      return type
+    case 'Tensor':
+      return { kind: 'named', name: 'float', args: [] }
+    case 'Map':
+      return type.args[1] ?? ANY
+    default:
+      return type.args[0] ?? ANY
+  }
+}
+
+/** Returns the type of the items of a `for` over a value. */
+export function iteratedItemOf(type: Hir.Type): Hir.Type {
+  if (isList(type) || isNamed(type, 'str')) return itemOf(type)
+  if (type.kind === 'any') return type
+  return { kind: 'tuple', items: [{ kind: 'named', name: 'str', args: [] }, isNamed(type, 'Map') ? itemOf(type) : ANY] }
+}
+
+/** Converts a type to the form in which it is printed; null if a part is unknown. */
+export function printedType(type: Hir.Type, generics: ReadonlySet<string>): HirType | null {
+  switch (type.kind) {
+    case 'unit':
+      return 'Unit'
+    case 'param':
+      return generics.has(type.name) ? { Named: type.name } : null
+    case 'tuple': {
+      const items = all(type.items, generics)
+      return items === null ? null : { Tuple: items }
+    }
+    case 'fn': {
+      const params = all(type.params, generics)
+      const result = printedType(type.result, generics)
+      return params === null || result === null ? null : { Function: [params, result] }
+    }
+    case 'named': {
+      const { name, args } = type
+      if (name === 'dec') return 'Decimal'
+      const isPlainResult = name === 'Result' && args[1]?.kind === 'any'
+      const parts = all(isPlainResult ? args.slice(0, 1) : args, generics)
+      if (parts === null) return null
+      return parts.length === 0 ? { Named: name } : { Generic: [name, parts] }
+    }
+    default:
+      return null
+  }
+}
+
+function all(types: readonly Hir.Type[], generics: ReadonlySet<string>): HirType[] | null {
+  const printed = types.map(type => printedType(type, generics))
+  return printed.every(each => each !== null) ? printed : null
+}
