@@ -1,7 +1,16 @@
 import { createContext, Script } from 'node:vm'
-import { checkFile, emitComponents, emitProject, hasErrors, SourceFile, webModule } from '@svc/plugin-compiler/testing'
+import type { Program } from '@svc/contracts'
+import {
+  checkFile,
+  emitComponents,
+  emitProject,
+  hasErrors,
+  programOf,
+  SourceFile,
+  webModule
+} from '@svc/plugin-compiler/testing'
 import { transformSync } from 'esbuild'
-import { run } from '../../plugins/app-runtime/test/run-program.ts'
+import { runProgram } from '../../plugins/app-runtime/test/run-program.ts'
 
 /** Lines that a program printed, and whether it failed after them. */
 export interface Trace {
@@ -51,7 +60,7 @@ export function runBoth(source: string): BothTraces {
   if (problem !== undefined) throw new Error(`${problem.code}: ${problem.message}`)
   const { files } = emitProject(web, components, OPTIONS)
   return {
-    interpreted: interpreted(file.text),
+    interpreted: interpreted(programOf(checked)),
     emitted: traced(print => runModules(new Map(files.map(({ path, text }) => [path, text])), print))
   }
 }
@@ -73,8 +82,8 @@ function ending({ failed, reason }: Trace): string {
   return failed ? `failed: ${reason}` : 'ended'
 }
 
-function interpreted(text: string): Trace {
-  const { lines, code, error } = run(text)
+function interpreted(program: Program): Trace {
+  const { lines, code, error } = runProgram(program)
   return { lines, failed: code !== null, reason: error?.message ?? null }
 }
 
@@ -91,6 +100,19 @@ function traced(work: (print: (line: string) => void) => void): Trace {
 /** Modules that translated functions import but do not use. */
 const ABSENT = new Set(['react', './vox-client'])
 
+/** Scripts of modules that are the same in many builds. */
+const scripts = new Map<string, Script>()
+
+function scriptOf(text: string, filename: string): Script {
+  const known = scripts.get(text)
+  if (known !== undefined) return known
+  const { code } = transformSync(text, { loader: 'tsx', format: 'cjs', target: 'es2023' })
+  const script = new Script(`(function (module, exports, require) {${code}\n})`, { filename })
+  // The module of the program itself is different in each build.
+  if (filename !== 'vox-functions.ts') scripts.set(text, script)
+  return script
+}
+
 /** Runs `main` of the translated modules in a separate context. */
 function runModules(files: ReadonlyMap<string, string>, print: (line: string) => void): void {
   const loaded = new Map<string, Record<string, unknown>>()
@@ -104,10 +126,8 @@ function runModules(files: ReadonlyMap<string, string>, print: (line: string) =>
     const stem = specifier.replace('./', '')
     const text = files.get(`${stem}.ts`) ?? files.get(`${stem}.tsx`)
     if (text === undefined) throw new Error(`the build has no module ${specifier}`)
-    const { code } = transformSync(text, { loader: 'tsx', format: 'cjs', target: 'es2023' })
     const module = { exports: {} as Record<string, unknown> }
-    const wrapped = new Script(`(function (module, exports, require) {${code}\n})`, { filename: `${stem}.ts` })
-    wrapped.runInContext(context, { timeout: 5_000 })(module, module.exports, load)
+    scriptOf(text, `${stem}.ts`).runInContext(context, { timeout: 5_000 })(module, module.exports, load)
     loaded.set(specifier, module.exports)
     return module.exports
   }

@@ -44,11 +44,16 @@ export function hostOf(lines: string[], capabilities: readonly Capability[] = CA
   }
 }
 
+/** Compiles a source text, which must have no errors, and runs `main`. */
+export function run(text: string, { script = false, ...surroundings }: Surroundings = {}): Ran {
+  return runProgram(programFrom(text, script), surroundings)
+}
+
 /** Runs `main`. Returns the output and the outcome. */
-export function run(text: string, { script = false, limits = {}, capabilities }: Surroundings = {}): Ran {
+export function runProgram(program: Program, { limits = {}, capabilities }: Omit<Surroundings, 'script'> = {}): Ran {
   const lines: string[] = []
   try {
-    new Interpreter(programFrom(text, script), hostOf(lines, capabilities)).call('main', [], { ...LIMITS, ...limits })
+    new Interpreter(program, hostOf(lines, capabilities)).call('main', [], { ...LIMITS, ...limits })
     return { lines, code: null, error: null }
   } catch (error) {
     const { code } = error as { readonly code?: string }

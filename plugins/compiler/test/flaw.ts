@@ -1,17 +1,17 @@
-import { check } from '#check'
+import { checkModule } from '#check'
 import type { Diagnostic } from '#diagnostics'
 import { format } from '#format'
-import { hasErrors } from '#root'
+import { irDocument, printIr } from '#ir'
+import { hasErrors, programOf, SourceFile } from '#root'
 import { indexSymbols, type SymbolIndex } from '#symbols'
 import { parse, sameSyntax, walk } from '#syntax'
-import { checkTypes } from '#types'
 
 /** Returns a bug of the compiler that `source` reveals; null if there is none. Thrown errors propagate. */
 export function flaw(source: string, script: boolean): string | null {
   const parsed = parse(source, { script })
   // Editors also check the parsed part of a source with errors.
-  const checked = check(parsed.module, { suppressHookLints: false })
-  const astray = misplaced([...parsed.diagnostics, ...checked], source)
+  const { diagnostics, types } = checkModule(parsed.module, { suppressHookLints: false })
+  const astray = misplaced([...parsed.diagnostics, ...diagnostics], source)
   if (astray !== undefined) return `the span of "${astray.message}" is outside the file`
   let crooked: string | null = null
   walk(parsed.module, node => {
@@ -19,9 +19,12 @@ export function flaw(source: string, script: boolean): string | null {
     return true
   })
   if (crooked !== null) return `the span of a ${crooked} is outside the file`
-  const astrayWord = wordAstray(indexSymbols(parsed.module, checkTypes(parsed.module)), source)
+  const astrayWord = wordAstray(indexSymbols(parsed.module, types), source)
   if (astrayWord !== null) return astrayWord
   if (hasErrors(parsed.diagnostics)) return null
+  // The document of the IR is written for any parsed program, and the program that runs for one without errors.
+  printIr(irDocument(parsed.module, source, new Date(0)))
+  if (!hasErrors(diagnostics)) programOf({ file: new SourceFile('program.vox', source), parsed, diagnostics, types })
   const text = format(parsed)
   const again = parse(text, { script })
   if (!sameSyntax(parsed.module.items, again.module.items)) return `formatting changes its meaning:\n${text}`

@@ -1,2 +1,2 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { check } from './check.ts'
+export { check, checkModule } from './check.ts'
