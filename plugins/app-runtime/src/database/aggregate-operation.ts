@@ -1,4 +1,4 @@
-import type { HirAggregate, HirDbTableOp, SqlValue } from '@svc/contracts'
+import type { Hir, HirAggregate, SqlValue } from '@svc/contracts'
 import { Decimal } from '../interpreter/decimal.ts'
 import { fail, RunError } from '../interpreter/failure.ts'
 import { Float, NONE, some, Tagged, type Value } from '../interpreter/value.ts'
@@ -18,8 +18,9 @@ interface Computed {
 }
 
 /** Compiles `sum`, `avg`, `min`, `max`, `aggregate` and all that follows `group_by`. */
-export function aggregateOperation(shape: TableShape, operation: HirDbTableOp): TableOperation {
-  const { plan, order_by: order, limit, offset } = operation
+export function aggregateOperation(shape: TableShape, operation: Hir.Db): TableOperation {
+  const { plan, limit, offset } = operation
+  const { order_by: order } = plan
   const { groups, values, isScalar } = plan.aggregation ?? { groups: null, values: [], isScalar: false }
   const parts = new QueryParts(shape, operation)
   const keys = (groups ?? []).map(name => keyOf(shape.column(name) as TableColumn))
@@ -31,7 +32,7 @@ export function aggregateOperation(shape: TableShape, operation: HirDbTableOp): 
   const isAscending = order?.[1] ?? true
   const first = sorted?.order ? [`${sorted.order} ${isAscending ? 'ASC' : 'DESC'}`] : []
   const terms = [...first, ...keys.map(key => key.order as string)]
-  const range = sortsHere ? '' : rangeSql(limit !== null, offset !== undefined)
+  const range = sortsHere ? '' : rangeSql(limit !== null, offset !== null)
   const grouped = keys.length === 0 ? '' : ` GROUP BY ${keys.map(({ sql }) => sql).join(', ')}`
   const sql = groups === null ? select : `${select}${grouped} ORDER BY ${terms.join(', ')}${range}`
 

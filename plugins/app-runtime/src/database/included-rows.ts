@@ -1,4 +1,4 @@
-import type { HirDbTableOp, HirInclude } from '@svc/contracts'
+import type { Hir, HirInclude } from '@svc/contracts'
 import { NONE, type RecordValue, some, Tagged, type Value } from '../interpreter/value.ts'
 import type { ProgramDatabase } from './program-database.ts'
 import { bound, QueryParts } from './query-parts.ts'
@@ -11,7 +11,7 @@ export type Include = (database: ProgramDatabase, rows: readonly RecordValue[]) 
 export type ShapeOf = (table: string) => TableShape | undefined
 
 /** Columns that must be loaded for the included rows. */
-export function referenceColumns({ plan }: Pick<HirDbTableOp, 'plan'>): readonly string[] {
+export function referenceColumns({ plan }: Pick<Hir.Db, 'plan'>): readonly string[] {
   return (plan.includes ?? []).map(({ field }) => field)
 }
 
@@ -19,7 +19,7 @@ export function referenceColumns({ plan }: Pick<HirDbTableOp, 'plan'>): readonly
  * Returns the function that loads the referenced rows, with one statement for each reference; null if there are none. A
  * reference without a row is None. `projection` holds the columns that the program selects.
  */
-export function includeOf({ plan }: Pick<HirDbTableOp, 'plan'>, shapeOf: ShapeOf): Include | null {
+export function includeOf({ plan }: Pick<Hir.Db, 'plan'>, shapeOf: ShapeOf): Include | null {
   const { includes = [], projection } = plan
   if (includes.length === 0) return null
   const loaders = includes.map(include => loaderOf(include, projection, shapeOf))

@@ -8,16 +8,13 @@ import { quoted, vectorIndexName } from '../schema/names.ts'
 import { fileColumnSql } from '../storage/file-tables.ts'
 import { type WireOptions, WireTypes } from '../wire/wire-types.ts'
 import { columnCodec } from './column-codec.ts'
-import { type ResultOperations, resultOperations } from './result-operations.ts'
 import { type TableColumn, TableShape, type VectorSearch } from './table-shape.ts'
 
-/** The tables of a program, and the operations whose outcome it uses as a Result. */
+/** The tables of a program. */
 export class ProgramTables {
   readonly #shapes: ReadonlyMap<string, TableShape>
   /** Tables with row rules, for calls with a caller. */
   readonly #ruled: ReadonlyMap<string, TableShape>
-  /** Operations that return Ok or Error instead of a value or a failure. */
-  readonly results: ResultOperations
 
   /** `callerOf`: caller of the running call. */
   constructor(program: Program, evaluate: NonNullable<WireOptions['evaluate']>, callerOf: CallerOf = () => null) {
@@ -28,7 +25,6 @@ export class ProgramTables {
         return shape === undefined ? [] : [[rules.table, shape.underRules(tableRules(rules, shape, callerOf))] as const]
       })
     )
-    this.results = resultOperations(program)
   }
 
   /** Returns the shape of a table by its declared name. */
@@ -85,7 +81,7 @@ function shapesOf(program: Program, evaluate: NonNullable<WireOptions['evaluate'
         read: kind === 'file' ? fileColumnSql(quoted(table.name), quoted(name)) : quoted(name),
         codec,
         document,
-        fallback: declaration.default ?? null
+        fallback: declaration.code ?? null
       }
     })
     const vectors = columns

@@ -1,4 +1,4 @@
-import type { HirDbTableOp, SqlParameter } from '@svc/contracts'
+import type { Hir, SqlParameter } from '@svc/contracts'
 import type { Value } from '../interpreter/value.ts'
 import { type Binder, type Condition, conditionOf } from './predicate-sql.ts'
 import type { ProgramDatabase } from './program-database.ts'
@@ -22,7 +22,7 @@ export class QueryParts {
   readonly #syncs: boolean
 
   /** `limitIndex` is the index of the limit among the values, for a search that the limit applies to. */
-  constructor(shape: TableShape, { plan }: Pick<HirDbTableOp, 'plan'>, limitIndex: number | null = null) {
+  constructor(shape: TableShape, { plan }: Pick<Hir.Db, 'plan'>, limitIndex: number | null = null) {
     const { predicate, capabilities } = plan
     const { retrieval_mode: mode, requires_sync } = capabilities
     const search = mode === null || predicate === null ? null : searchPlan(shape, predicate, mode, limitIndex)

@@ -1,4 +1,4 @@
-import type { HirDbTableOp, SqlParameter } from '@svc/contracts'
+import type { HirDbPlan, SqlParameter } from '@svc/contracts'
 import { decimalOrder } from './predicate-sql.ts'
 import type { RowCursor } from './row-cursor.ts'
 import type { TableColumn, TableShape } from './table-shape.ts'
@@ -15,7 +15,7 @@ export class RowOrder {
   readonly #parameter: string
   readonly #isNullable: boolean
 
-  constructor(shape: TableShape, order: HirDbTableOp['order_by']) {
+  constructor(shape: TableShape, order: HirDbPlan['order_by']) {
     const [name, isAscending] = order ?? ['_id', true]
     const column = shape.column(name) as TableColumn
     const direction = isAscending ? 'ASC' : 'DESC'

@@ -1,4 +1,4 @@
-import type { HirDbTableOp } from '@svc/contracts'
+import type { Hir } from '@svc/contracts'
 import { fail } from '../interpreter/failure.ts'
 import { typeName } from '../interpreter/type-name.ts'
 import { NONE, type RecordValue, some, type Value } from '../interpreter/value.ts'
@@ -18,7 +18,7 @@ export interface TableOperation {
   run(database: ProgramDatabase, values: readonly Value[], bounds: QueryBounds): Value
 }
 
-export function getOperation(shape: TableShape, operation: HirDbTableOp, shapeOf: ShapeOf): TableOperation {
+export function getOperation(shape: TableShape, operation: Hir.Db, shapeOf: ShapeOf): TableOperation {
   const rule = shape.rules?.of('read') ?? null
   const sql = `SELECT ${shape.whole.sql} FROM ${shape.sql} WHERE ${shape.id.quoted} = ?${andRule(rule)}`
   const include = includeOf(operation, shapeOf)
@@ -46,16 +46,17 @@ export function deleteOperation(shape: TableShape): TableOperation {
 }
 
 /** Compiles `all`, `filter`, `where` and `count`, with their modifiers. */
-export function readOperation(shape: TableShape, operation: HirDbTableOp, shapeOf: ShapeOf): TableOperation {
-  const { op, args, order_by, limit, offset, page } = operation
+export function readOperation(shape: TableShape, operation: Hir.Db, shapeOf: ShapeOf): TableOperation {
+  const { args, limit, offset, page, plan } = operation
+  const { op, order_by } = plan
   if (op === 'Count') return countOperation(new QueryParts(shape, operation))
-  if (page !== undefined) return pageOperation(shape, operation, shapeOf)
+  if (page !== null) return pageOperation(shape, operation, shapeOf)
   const limitIndex = limit === null || order_by !== null ? null : args.length
   const parts = new QueryParts(shape, operation, limitIndex)
   const selection = selectionOf(shape, operation)
   const include = includeOf(operation, shapeOf)
   const order = order_by === null ? parts.searchOrder : { sql: new RowOrder(shape, order_by).sql, binders: [] }
-  const isOffset = offset !== undefined
+  const isOffset = offset !== null
   // An offset without an order would skip any rows.
   const orderSql = order?.sql ?? (isOffset ? shape.id.quoted : null)
   const tail = `${orderSql === null ? '' : ` ORDER BY ${orderSql}`}${rangeSql(limit !== null, isOffset)}`
@@ -84,12 +85,12 @@ function countOperation(parts: QueryParts): TableOperation {
 }
 
 /** Compiles `page(size, cursor)`: rows after the cursor, and the cursor of the next page if there are more. */
-function pageOperation(shape: TableShape, operation: HirDbTableOp, shapeOf: ShapeOf): TableOperation {
+function pageOperation(shape: TableShape, operation: Hir.Db, shapeOf: ShapeOf): TableOperation {
   const parts = new QueryParts(shape, operation)
   const selection = selectionOf(shape, operation)
   const include = includeOf(operation, shapeOf)
-  const order = new RowOrder(shape, operation.order_by)
-  const [column, isAscending] = operation.order_by ?? [shape.id.name, true]
+  const order = new RowOrder(shape, operation.plan.order_by)
+  const [column, isAscending] = operation.plan.order_by ?? [shape.id.name, true]
   const of = `${shape.name} ${column} ${isAscending ? 'asc' : 'desc'}`
   const select = `${parts.head}SELECT ${selection.sql}, ${order.value ?? 'NULL'} FROM `
   const tail = ` ORDER BY ${order.sql} LIMIT ?`
@@ -124,7 +125,7 @@ function placeOf(of: string, text: string): RowCursor {
 }
 
 /** Returns the selected columns, with those that included rows need. */
-function selectionOf(shape: TableShape, operation: HirDbTableOp): Selection {
+function selectionOf(shape: TableShape, operation: Hir.Db): Selection {
   const { projection } = operation.plan
   if (projection === null) return shape.whole
   return shape.selection([...projection, ...referenceColumns(operation)])

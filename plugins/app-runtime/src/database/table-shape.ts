@@ -1,4 +1,4 @@
-import type { HirColumn, SqlParameter, SqlValue } from '@svc/contracts'
+import type { Hir, SqlParameter, SqlValue } from '@svc/contracts'
 import type { TableRules } from '../auth/rules/table-rules.ts'
 import { NONE, type RecordValue, type Value } from '../interpreter/value.ts'
 import type { ColumnType } from '../schema/column-type.ts'
@@ -18,7 +18,7 @@ export interface TableColumn extends ColumnType {
   /** JSON codec of the declared type. */
   readonly document: Codec
   /** Default value; null if there is none: an optional column is then None, another one is required. */
-  readonly fallback: HirColumn['default'] | null
+  readonly fallback: Hir.Body | null
 }
 
 /** The full-text table of a table, and the columns in it. */

@@ -1,4 +1,4 @@
-import type { HirExpression, Program } from '@svc/contracts'
+import type { Hir, Program } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import { ActorRuntime } from '../actors/actor-runtime.ts'
 import type { StoredAddress } from '../actors/actor-store.ts'
@@ -25,8 +25,8 @@ export interface RunningProgram {
   route(contract: string, args: readonly (Value | undefined)[]): Value
   /** Waits for a workflow run, and starts it if it does not exist. */
   workflow(name: string, args: readonly (Value | undefined)[], runId: string): Value
-  /** Evaluates an expression outside functions. */
-  evaluate(expression: HirExpression): Value
+  /** Evaluates code outside functions: a default. */
+  evaluate(code: Hir.Body): Value
 }
 
 /**
@@ -51,7 +51,7 @@ export class Interpreter {
       this.#machine.options = new Map([['id', runId]])
       return this.#enter(this.#compiled.function(name), `workflow ${name}`, args)
     },
-    evaluate: expression => this.#compiled.expression(expression)()
+    evaluate: code => this.#compiled.valueOf(code)()
   }
 
   constructor(program: Program, host: Host) {

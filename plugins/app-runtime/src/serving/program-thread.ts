@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
-import type { HirExpression } from '@svc/contracts'
+import type { Hir } from '@svc/contracts'
 import { unixMs } from '@svc/plugin-sdk'
 import { UsersRunner } from '../auth/users/users-runner.ts'
 import type { ProgramDatabase } from '../database/program-database.ts'
@@ -87,7 +87,7 @@ class LoadedProgram {
       slot: () => this.#slot
     })
     const interpreter = new Interpreter(program, services.host satisfies Host)
-    const evaluate = (expression: HirExpression): Value => (this.#running as RunningProgram).evaluate(expression)
+    const evaluate = (code: Hir.Body): Value => (this.#running as RunningProgram).evaluate(code)
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
     const endpoints = endpointsOf(program.module, program.users)
     this.#names = endpoints.map(({ kind, name }) => `${kind} ${name}`)

@@ -1,6 +1,18 @@
-import { isObject } from '../interpreter/json.ts'
-import { error, isList, isRecord, NONE, ok, some, Tagged, Tuple, type Value } from '../interpreter/value.ts'
-import type { Codec } from './codec.ts'
+import { isObject, jsonValue } from '../interpreter/json.ts'
+import {
+  error,
+  isList,
+  isRecord,
+  Json,
+  NONE,
+  ok,
+  type RecordValue,
+  some,
+  Tagged,
+  Tuple,
+  type Value
+} from '../interpreter/value.ts'
+import type { Codec, Meter } from './codec.ts'
 import { inPart, mismatch, shownJson } from './mismatch.ts'
 import { wrong } from './plain-codecs.ts'
 
@@ -20,8 +32,56 @@ export function listCodec(item: Codec, name = `List[${item.name}]`, length: numb
       if (!isList(value)) return wrong(name, value)
       check(value.length)
       return parts(value, each => item.encode(each))
+    },
+    check(value, meter) {
+      const list = listIn(value) ?? wrong(name, value)
+      check(list.length)
+      meter.charge(1)
+      return item.name === ANY ? list : checkedParts(list, () => item, meter)
     }
   }
+}
+
+/** Name of the codec that accepts every value. */
+const ANY = 'any'
+
+/** Returns a list, or a JSON array as one. */
+export function listIn(value: Value): readonly Value[] | undefined {
+  if (isList(value)) return value
+  if (!(value instanceof Json) || !Array.isArray(value.data)) return undefined
+  return value.data.map(each => jsonValue(each, value.isBody))
+}
+
+/** Returns a record, or a JSON object as one. */
+export function recordIn(value: Value): RecordValue | undefined {
+  if (isRecord(value)) return value
+  if (!(value instanceof Json) || !isObject(value.data)) return undefined
+  return new Map(Object.entries(value.data).map(([key, each]) => [key, jsonValue(each, value.isBody)]))
+}
+
+/** Returns a list of checked values: the same list if no check converts a value. */
+export function checkedParts(
+  list: readonly Value[],
+  codecOf: (index: number) => Codec,
+  meter: Meter,
+  nameOf: (index: number) => string | number = index => index
+): readonly Value[] {
+  let converted: Value[] | null = null
+  for (let index = 0; index < list.length; index++) {
+    const given = list[index] as Value
+    try {
+      const value = codecOf(index).check(given, meter)
+      if (value === given) continue
+      if (converted === null) {
+        meter.allocate(16 + 8 * list.length)
+        converted = [...list]
+      }
+      converted[index] = value
+    } catch (thrown) {
+      throw inPart(thrown, nameOf(index))
+    }
+  }
+  return converted ?? list
 }
 
 function parts<A, B>(list: readonly A[], convert: (each: A) => B): B[] {
@@ -46,8 +106,27 @@ export function optionCodec(item: Codec): Codec {
       if (!(value instanceof Tagged)) return item.encode(value)
       if (value.tag === 'None') return null
       return item.encode(value.tag === 'Some' ? (value.fields[0] ?? null) : value)
+    },
+    check(value, meter) {
+      meter.charge(1)
+      if (value === null || (value instanceof Json && value.data === null)) return NONE
+      if (!(value instanceof Tagged) || (value.tag !== 'Some' && value.tag !== 'None')) {
+        return some(item.check(value, meter))
+      }
+      return checkedTagged(value, () => item, meter)
     }
   }
+}
+
+/** Returns a variant whose fields are checked. */
+export function checkedTagged(
+  value: Tagged,
+  codecOf: (index: number) => Codec,
+  meter: Meter,
+  nameOf: (index: number) => string | number = () => 'value'
+): Tagged {
+  const fields = checkedParts(value.fields, codecOf, meter, nameOf)
+  return fields === value.fields ? value : new Tagged(value.tag, fields, value.names)
 }
 
 /** Codec of a nested Result. The Result that a function returns is handled by its caller instead. */
@@ -74,8 +153,21 @@ export function resultCodec(item: Codec, failure: Codec): Codec {
       return value.tag === 'Ok'
         ? { _tag: 'Ok', value: item.encode(first) }
         : { _tag: 'Err', value: failure.encode(first) }
+    },
+    check(value, meter) {
+      meter.charge(1)
+      const result = resultIn(value) ?? wrong(name, value)
+      return checkedTagged(result, () => (result.tag === 'Ok' ? item : failure), meter)
     }
   }
+}
+
+/** Returns a Result, or JSON in the form of one. */
+function resultIn(value: Value): Tagged | undefined {
+  if (value instanceof Tagged) return value.tag === 'Ok' || value.tag === 'Error' ? value : undefined
+  const json = value instanceof Json && isObject(value.data) ? value.data : {}
+  if (json._tag !== 'Ok' && json._tag !== 'Err') return undefined
+  return (json._tag === 'Ok' ? ok : error)(jsonValue(json.value))
 }
 
 export function tupleCodec(items: readonly Codec[]): Codec {
@@ -94,6 +186,13 @@ export function tupleCodec(items: readonly Codec[]): Codec {
       if (!(value instanceof Tuple) || value.items.length !== items.length) return wrong(name, value)
       let index = -1
       return parts(value.items, each => (items[++index] as Codec).encode(each))
+    },
+    check(value, meter) {
+      meter.charge(1)
+      const given = value instanceof Tuple ? value.items : value instanceof Json ? listIn(value) : undefined
+      if (given === undefined || given.length !== items.length) return wrong(name, value)
+      const checked = checkedParts(given, index => items[index] as Codec, meter)
+      return value instanceof Tuple && checked === given ? value : new Tuple(checked)
     }
   }
 }
@@ -119,8 +218,36 @@ export function mapCodec(key: Codec, item: Codec): Codec {
     encode(value) {
       if (!isRecord(value)) return wrong(name, value)
       return written(value, () => item)
+    },
+    check(value, meter) {
+      meter.charge(1)
+      const record = recordIn(value) ?? wrong(name, value)
+      return item.name === ANY ? record : checkedMembers(record, () => item, meter)
     }
   }
+}
+
+/** Returns a record whose members are checked: the same record if no check converts a value. */
+export function checkedMembers(
+  record: RecordValue,
+  codecOf: (member: string) => Codec | undefined,
+  meter: Meter
+): RecordValue {
+  let converted: Map<string, Value> | null = null
+  for (const [member, given] of record) {
+    try {
+      const value = codecOf(member)?.check(given, meter) ?? given
+      if (value === given) continue
+      if (converted === null) {
+        meter.allocate(32 * record.size)
+        converted = new Map(record)
+      }
+      converted.set(member, value)
+    } catch (thrown) {
+      throw inPart(thrown, member)
+    }
+  }
+  return converted ?? record
 }
 
 /** Builds an object without a prototype, so that no member name is special. */

@@ -1,6 +1,8 @@
+import { excerpt } from '../interpreter/display.ts'
 import { isObject } from '../interpreter/json.ts'
-import { isRecord, Tagged, type Value } from '../interpreter/value.ts'
+import { isRecord, Json, type RecordValue, Tagged, type Value } from '../interpreter/value.ts'
 import type { Codec } from './codec.ts'
+import { checkedMembers, checkedTagged, recordIn } from './compound-codecs.ts'
 import { inPart, mismatch, shownJson } from './mismatch.ts'
 import { wrong } from './plain-codecs.ts'
 
@@ -20,10 +22,12 @@ export interface RecordOptions {
 export function recordCodec(name: string, members: () => readonly Member[], { isPartial }: RecordOptions): Codec {
   let known: readonly Member[] | null = null
   let names: ReadonlySet<string> = new Set()
+  let codecs: ReadonlyMap<string, Codec> = new Map()
   const declared = (): readonly Member[] => {
     if (known === null) {
       known = members()
       names = new Set(known.map(each => each.name))
+      codecs = new Map(known.map(each => [each.name, each.codec]))
     }
     return known
   }
@@ -33,7 +37,8 @@ export function recordCodec(name: string, members: () => readonly Member[], { is
     decode(json) {
       if (!isObject(json)) return mismatch(name, shownJson(json))
       const record = decodeMembers(json, declared())
-      for (const member of Object.keys(json)) if (!names.has(member)) refuseMember(name, member, json[member])
+      for (const member of Object.keys(json))
+        if (!names.has(member)) refuseMember(name, member, shownJson(json[member]))
       return record
     },
     encode(value) {
@@ -49,8 +54,30 @@ export function recordCodec(name: string, members: () => readonly Member[], { is
         }
       }
       return object
+    },
+    check(value, meter) {
+      meter.charge(1)
+      const record = recordIn(value) ?? wrong(name, value)
+      const complete = completed(record, declared())
+      if (value instanceof Json) {
+        for (const [member, each] of record) if (!names.has(member)) refuseMember(name, member, excerpt(each))
+      }
+      return checkedMembers(complete, member => codecs.get(member), meter)
     }
   }
+}
+
+/** Returns a record with the defaults of the members that it omits. */
+function completed(record: RecordValue, members: readonly Member[]): RecordValue {
+  const omitted = members.filter(({ name }) => !record.has(name))
+  if (omitted.length === 0) return record
+  const complete = new Map(record)
+  for (const { name, codec, fallback } of omitted) {
+    if (fallback !== null) complete.set(name, fallback())
+    else if (codec.isOptional) complete.set(name, codec.decode(undefined))
+    else mismatchIn(name, codec.name, 'nothing')
+  }
+  return complete
 }
 
 export interface Variant {
@@ -79,7 +106,7 @@ export function choiceCodec(name: string, variants: () => readonly Variant[]): C
       const { members } = variant
       const record = decodeMembers(object, members)
       for (const member of Object.keys(object)) {
-        if (member !== '_tag' && !record.has(member)) refuseMember(variant.name, member, object[member])
+        if (member !== '_tag' && !record.has(member)) refuseMember(variant.name, member, shownJson(object[member]))
       }
       const names = members.map(each => each.name)
       return new Tagged(
@@ -101,8 +128,34 @@ export function choiceCodec(name: string, variants: () => readonly Variant[]): C
         }
       }
       return object
+    },
+    check(value, meter) {
+      meter.charge(1)
+      const tagged = taggedIn(value, declared()) ?? wrong(name, value)
+      const { members } = declared().get(tagged.tag) ?? wrong(name, value)
+      const codecOf = (index: number): Codec => (members[index] as Member).codec
+      return checkedTagged(tagged, codecOf, meter, index => (members[index] as Member).name)
     }
   }
+}
+
+/** Returns a variant, or JSON in the form of one. */
+function taggedIn(value: Value, variants: ReadonlyMap<string, Variant>): Tagged | undefined {
+  if (value instanceof Tagged) return value
+  const record = value instanceof Json ? recordIn(value) : undefined
+  const variant = variants.get(String(record?.get('_tag')))
+  if (record === undefined || variant === undefined) return undefined
+  const complete = completed(record, variant.members)
+  for (const [member, each] of complete) {
+    const isKnown = member === '_tag' || variant.members.some(({ name }) => name === member)
+    if (!isKnown) refuseMember(variant.name, member, excerpt(each))
+  }
+  const names = variant.members.map(({ name }) => name)
+  return new Tagged(
+    variant.name,
+    names.map(member => complete.get(member) as Value),
+    names
+  )
 }
 
 function decodeMembers(json: Record<string, unknown>, members: readonly Member[]): Map<string, Value> {
@@ -123,9 +176,13 @@ function decodeMembers(json: Record<string, unknown>, members: readonly Member[]
   return record
 }
 
-function refuseMember(of: string, member: string, json: unknown): never {
+function refuseMember(of: string, member: string, found: string): never {
+  return mismatchIn(member, `nothing, since ${of} has no such member`, found)
+}
+
+function mismatchIn(member: string, expected: string, found: string): never {
   try {
-    return mismatch(`nothing, since ${of} has no such member`, shownJson(json))
+    return mismatch(expected, found)
   } catch (thrown) {
     throw inPart(thrown, member)
   }

@@ -46,7 +46,8 @@ export function untypedCodec(constructorOf: (tag: string) => Codec | undefined):
       if (isRecord(value)) return written(value, () => codec)
       if (value instanceof Tagged) return taggedJson(value, codec)
       return wrong(value instanceof Callable ? 'a value that JSON can represent' : 'a value', value)
-    }
+    },
+    check: value => value
   }
   return codec
 }
@@ -87,4 +88,23 @@ function taggedJson({ tag, fields, names }: Tagged, codec: Codec): unknown {
 
 function finite({ value }: Float): number {
   return Number.isFinite(value) ? value : mismatch('a float that JSON can represent', `${value}`)
+}
+
+const UNTYPED = untypedCodec(() => undefined)
+
+/** Codec of `Json`, which is passed through unchanged. */
+export const JSON_VALUE: Codec = {
+  name: 'Json',
+  isOptional: false,
+  decode: json => (json === undefined ? mismatch('Json', 'nothing') : new Json(withoutBigints(json))),
+  encode: value => (value instanceof Json ? value.data : wrong('Json', value)),
+  check: value => (value instanceof Json ? value : new Json(UNTYPED.encode(value)))
+}
+
+/** Converts bigints to numbers: numbers in a `Json` have JavaScript's precision. */
+function withoutBigints(json: unknown): unknown {
+  if (typeof json === 'bigint') return Number(json)
+  if (Array.isArray(json)) return json.map(withoutBigints)
+  if (typeof json !== 'object' || json === null) return json
+  return Object.fromEntries(Object.entries(json).map(([key, each]) => [key, withoutBigints(each)]))
 }

@@ -1,18 +1,18 @@
-import { type HirExpression, type HirModule, type HirNamedField, type HirType, TypeNames } from '@svc/contracts'
+import { type Hir, type HirModule, type HirNamedField, type HirType, TypeNames, unreachable } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
-import type { Value } from '../interpreter/value.ts'
+import { Opaque, type Value } from '../interpreter/value.ts'
 import type { Codec } from './codec.ts'
 import { listCodec, mapCodec, optionCodec, resultCodec, tupleCodec } from './compound-codecs.ts'
 import { choiceCodec, type Member, recordCodec } from './declared-codecs.ts'
-import { inPart, Mismatch, mismatch } from './mismatch.ts'
-import { BOOL, CHAR, DEC, FLOAT, INT, JSON_VALUE, STR, UNIT } from './plain-codecs.ts'
-import { untypedCodec } from './untyped-codec.ts'
+import { inPart, Mismatch, mismatch, shownJson } from './mismatch.ts'
+import { BOOL, CHAR, DEC, FLOAT, INT, STR, UNIT, wrong } from './plain-codecs.ts'
+import { JSON_VALUE, untypedCodec } from './untyped-codec.ts'
 
 export interface WireOptions {
   /** Defaults of struct members. */
-  readonly defaults?: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
+  readonly defaults?: readonly { readonly type: string; readonly field: string; readonly code: Hir.Body }[]
   /** Evaluates a default. Without this function, members with a default are required. */
-  readonly evaluate?: (expression: HirExpression) => Value
+  readonly evaluate?: (code: Hir.Body) => Value
 }
 
 /**
@@ -24,11 +24,14 @@ export class WireTypes {
   readonly #names: TypeNames
   readonly #options: WireOptions
   readonly #codecs = new Map<string, Codec>()
+  readonly #checks = new Map<Hir.Type, Codec | null>()
   readonly #untyped: Codec
+  readonly #hostTypes: ReadonlySet<string>
 
   constructor(module: HirModule, options: WireOptions = {}) {
     this.#names = new TypeNames(module)
     this.#options = options
+    this.#hostTypes = new Set([...HOST_TYPES, ...[...module.actors, ...module.agents].map(({ name }) => name)])
     this.#untyped = untypedCodec(tag => {
       const type = this.#names.typeOfConstructor(tag)
       return type === undefined ? undefined : this.codec(type)
@@ -68,6 +71,58 @@ export class WireTypes {
     const codec = this.#compile(type)
     this.#codecs.set(key, codec)
     return codec
+  }
+
+  /** Returns the codec that checks values of a type; null if every value has it. */
+  codecOf(type: Hir.Type): Codec | null {
+    const known = this.#checks.get(type)
+    if (known !== undefined) return known
+    const codec = this.#checkOf(type)
+    this.#checks.set(type, codec)
+    return codec
+  }
+
+  #checkOf(type: Hir.Type): Codec | null {
+    const part = (each: Hir.Type): Codec => this.codecOf(each) ?? this.#untyped
+    switch (type.kind) {
+      case 'any':
+      case 'param':
+      case 'never':
+      case 'fn':
+        return null
+      case 'unit':
+        return UNIT
+      case 'tuple':
+        return tupleCodec(type.items.map(part))
+      case 'record': {
+        const members = type.fields.map(([name, each]) => ({ name, codec: part(each), fallback: null }))
+        return recordCodec('a record', () => members, { isPartial: false })
+      }
+      case 'named':
+        return this.#checkOfNamed(type.name, type.args.map(part), type)
+      default:
+        return unreachable(type)
+    }
+  }
+
+  #checkOfNamed(name: string, args: readonly Codec[], type: Hir.Type): Codec | null {
+    const [first, second] = args
+    if (first !== undefined) {
+      switch (name) {
+        case 'List':
+        case 'Set':
+          return listCodec(first, `${name}[${first.name}]`)
+        case 'Option':
+          return optionCodec(first)
+        case 'Result':
+          return resultCodec(first, second ?? STR)
+        case 'Map':
+          return second === undefined ? null : mapCodec(first, second)
+      }
+    }
+    if (this.#hostTypes.has(name)) return hostCodec(name)
+    const codec = this.codec(wireType(type))
+    return codec === this.#untyped ? null : codec
   }
 
   #compile(type: HirType): Codec {
@@ -145,9 +200,43 @@ export class WireTypes {
     const { defaults = [], evaluate } = this.#options
     return fields.map(([name, type]) => {
       const given = of === null ? undefined : defaults.find(each => each.type === of && each.field === name)
-      const fallback = given === undefined || evaluate === undefined ? null : () => evaluate(given.value)
+      const fallback = given === undefined || evaluate === undefined ? null : () => evaluate(given.code)
       return { name, codec: this.codec(type), fallback }
     })
+  }
+}
+
+/** Types of the host whose values have methods. */
+const HOST_TYPES = ['Regex', 'Match', 'Request', 'Response']
+
+/** Returns the codec of a host object or an actor, which JSON cannot represent. */
+function hostCodec(name: string): Codec {
+  return {
+    name,
+    isOptional: false,
+    decode: json => mismatch(name, shownJson(json)),
+    encode: value => wrong(name, value),
+    check: value => (value instanceof Opaque && value.type === name ? value : wrong(name, value))
+  }
+}
+
+/** Returns a type in the form of a declaration. Types that no declaration can have are `_`, which has every value. */
+function wireType(type: Hir.Type): HirType {
+  switch (type.kind) {
+    case 'named':
+      return type.args.length === 0 ? { Named: type.name } : { Generic: [type.name, type.args.map(wireType)] }
+    case 'tuple':
+      return { Tuple: type.items.map(wireType) }
+    case 'unit':
+      return 'Unit'
+    case 'fn':
+    case 'record':
+    case 'param':
+    case 'any':
+    case 'never':
+      return { Named: '_' }
+    default:
+      return unreachable(type)
   }
 }
 
@@ -166,7 +255,8 @@ function optionalId(): Codec {
     name: 'int',
     isOptional: true,
     decode: json => (json === undefined || json === null ? null : INT.decode(json)),
-    encode: value => (value === null ? null : INT.encode(value))
+    encode: value => (value === null ? null : INT.encode(value)),
+    check: (value, meter) => (value === null ? null : INT.check(value, meter))
   }
 }
 

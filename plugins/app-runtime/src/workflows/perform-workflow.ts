@@ -31,7 +31,7 @@ export function performWorkflow(
   const isKnown = end.kind !== 'taken' || end.run !== null
   begin()
   return interpreter.within(limits, program => {
-    const types = new WireTypes(module, { defaults, evaluate: expression => program.evaluate(expression) })
+    const types = new WireTypes(module, { defaults, evaluate: code => program.evaluate(code) })
     const result = program.workflow(name, argumentsOf(workflow, args, types, isKnown), runId)
     const isRefusal = result instanceof Tagged && result.tag === 'Error'
     return {

@@ -90,6 +90,7 @@ const FAILURES: Readonly<Record<string, readonly string[]>> = {
   assert: ['RUN_ASSERTION'],
   range: ['RUN_ARGUMENTS', 'RUN_MEMORY_LIMIT', 'RUN_STEP_LIMIT'],
   int: ['RUN_OVERFLOW'],
+  dec: ['RUN_OVERFLOW'],
   sleep: ['RUN_ARGUMENTS', 'RUN_TIME_LIMIT'],
   workflow_wait: ['RUN_ARGUMENTS'],
   'std.random.int': ['RUN_ARGUMENTS'],
@@ -110,7 +111,7 @@ const FAILURES: Readonly<Record<string, readonly string[]>> = {
 
 /** Natives that write values of any type as JSON, which has no NaN and no infinite numbers. */
 const WRITERS = new Set(
-  'std.json.stringify std.json.encode std.json.value std.toml.render std.yaml.render std.io.save std.http.post_json HTTP.post_json OpenClaw.call'.split(
+  'std.log.debug std.log.info std.log.warn std.log.error std.json.stringify std.json.encode std.json.value std.toml.render std.yaml.render std.io.save std.http.post_json HTTP.post_json OpenClaw.call'.split(
     ' '
   )
 )

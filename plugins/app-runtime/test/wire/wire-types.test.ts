@@ -33,7 +33,9 @@ type Task { title: str
 `)
 const types = new WireTypes(program.module, {
   defaults: program.defaults,
-  evaluate: expression => ('IntLit' in expression ? Number(expression.IntLit[0]) : null)
+  evaluate({ block: [statement] }) {
+    return statement?.kind === 'Expr' && statement.value.kind === 'Int' ? statement.value.value : null
+  }
 })
 
 const named = (name: string): HirType => ({ Named: name })

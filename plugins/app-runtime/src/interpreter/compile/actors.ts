@@ -1,136 +1,91 @@
-import type { HirActor, HirAgent, HirBlock, HirParam, HirStateField, HirType } from '@svc/contracts'
-import type { ActorDefinition } from '../../actors/actor-runtime.ts'
+import type { Hir, HirActor, HirAgent, HirType } from '@svc/contracts'
+import type { ActorDefinition, ActorTurn } from '../../actors/actor-runtime.ts'
 import { Decimal } from '../decimal.ts'
 import { fail } from '../failure.ts'
-import type { CallFrame, Eval, Machine } from '../machine.ts'
+import type { Machine } from '../machine.ts'
 import { Float, NONE, Tuple, type Value } from '../value.ts'
-import { BodyCompiler, bindLocal, readLocal } from './body-compiler.ts'
-import { sequence } from './control.ts'
+import type { BodyCompiler } from './body-compiler.ts'
 import { isResultType } from './durable.ts'
-import { FORMS } from './expressions.ts'
-import { callableOf, compileFunction, enter, type FunctionUnit } from './functions.ts'
-import type { ProgramNames } from './program-names.ts'
-import { type Local, VariableUses } from './scope.ts'
+import { assertArity, compileFunction, enter, type FunctionUnit, unitOf } from './functions.ts'
+import { HandlerState } from './state.ts'
 
-interface Stateful {
-  readonly name: string
-  readonly params: readonly HirParam[]
-  readonly fields: readonly HirStateField[]
-}
+/** Returns a compiler of a body. */
+type NewBody = (code: Hir.Body) => BodyCompiler
 
-/**
- * Compiles an actor or an agent. Its fields are variables of its handlers, loaded before and stored after each call.
- */
-export function compileActor(machine: Machine, names: ProgramNames, actor: HirActor | HirAgent): ActorDefinition {
-  const { name, handlers, state_fields: fields = [] } = actor
-  const params = 'params' in actor ? (actor.params ?? []) : []
+/** Compiles an actor or an agent. Its handlers read and write the fields of the running turn. */
+export function compileActor(machine: Machine, newBody: NewBody, actor: HirActor | HirAgent): ActorDefinition {
+  const { name, handlers, code, span } = actor
   const migrations = 'migrations' in actor ? actor.migrations : []
-  const own = { name, params, fields }
-  const handler = (event: string, handlerParams: readonly HirParam[], body: HirBlock, at: number): FunctionUnit => {
-    const unit = unitOf(`${name}.${event}`, handlerParams, at)
-    compileTwice(machine, names, compiler => {
-      compileFunction(compiler, unit, handlerParams, () =>
-        withFields(compiler, own, handlerParams, () => sequence(compiler, body))
-      )
+  const params = unitOf(name, code, span.start).params
+  const handler = (event: string, of: Hir.Body, at: number): FunctionUnit => {
+    const unit = unitOf(`${name}.${event}`, of, at)
+    compileStateful(newBody(of), unit, of, () => {
+      const { args, fields: state } = turnOf(machine)
+      return new HandlerState(state, new Map(params.map((param, index) => [param, args[index] ?? null])))
     })
     return unit
   }
   const call = (unit: FunctionUnit, args: readonly (Value | undefined)[]): Value => {
-    const [takes, got] = [unit.params.length, args.length]
-    if (got <= takes) return enter(machine, unit, args)
-    return fail(
-      'RUN_ARGUMENTS',
-      `${unit.name} takes ${takes} ${takes === 1 ? 'argument' : 'arguments'}, got ${got}`,
-      unit.at
-    )
+    assertArity(unit, args, unit.at)
+    return enter(machine, unit, args)
   }
   return {
     name,
     version: 'version' in actor ? actor.version : null,
-    begin: compileInitialState(machine, names, own, actor.span.start),
+    begin: compileInitialState(machine, newBody(code), actor),
     handlers: new Map(
-      handlers.map(({ event_name, params: handlerParams, body, span, return_type }) => {
-        const unit = handler(event_name, handlerParams, body, span.start)
+      handlers.map(({ event_name, code: of, span: { start }, return_type }) => {
+        const unit = handler(event_name, of, start)
         const isResult = return_type !== null && isResultType(return_type)
         return [event_name, { isResult, params: unit.params, run: args => call(unit, args) }]
       })
     ),
     migrations: new Map(
-      migrations.map(({ from_version, body, span }) => {
-        const unit = handler(`migrate from ${from_version}`, [], body, span.start)
+      migrations.map(({ from_version, code: of, span: { start } }) => {
+        const unit = handler(`migrate from ${from_version}`, of, start)
         return [from_version, () => void call(unit, [])]
       })
     )
   }
 }
 
-function unitOf(name: string, params: readonly HirParam[], at: number): FunctionUnit {
-  return { name, params: params.map(param => param.name), at, defaults: [], size: 0, run: () => null }
+function turnOf({ actors }: Machine): ActorTurn {
+  return actors?.turn ?? fail('RUN_UNSUPPORTED', 'a handler runs only inside its actor')
 }
 
-/** Compiles a second time if a closure captures a variable: captures are known only after the first pass. */
-function compileTwice(machine: Machine, names: ProgramNames, compile: (body: BodyCompiler) => void): void {
-  const uses = new VariableUses()
-  compile(new BodyCompiler(machine, names, FORMS, uses))
-  if (uses.needsSecondPass) compile(new BodyCompiler(machine, names, FORMS, uses))
+/** Compiles code that reads and writes the state of an actor. `begin` returns the state of a call. */
+function compileStateful(body: BodyCompiler, unit: FunctionUnit, code: Hir.Body, begin: () => HandlerState): void {
+  const { frame } = body
+  compileFunction(body, unit, code, () => body.statements(code.block))
+  if (!frame.usesState) return
+  const { stateSlot } = frame
+  const { run } = unit
+  unit.run = own => {
+    own[stateSlot] = begin() as unknown as Value
+    return run(own)
+  }
 }
 
 /** Compiles the initial values of the fields. Each may use earlier fields and the arguments of `spawn`. */
 function compileInitialState(
   machine: Machine,
-  names: ProgramNames,
-  { name, params, fields }: Stateful,
-  at: number
-): ActorDefinition['begin'] {
-  const unit = unitOf(name, params, at)
-  compileTwice(machine, names, body => {
-    compileFunction(body, unit, params, () => {
-      const initialFields = fields.map(field => {
-        const value = field.default === undefined ? () => zeroValue(field.type_ann) : body.value(field.default)
-        return { name: field.name, value, bind: bindLocal(body.scope.declare(field.name, field, true)) }
-      })
-      return frame => {
-        const state = new Map<string, Value>()
-        for (const { name: field, value, bind } of initialFields) {
-          const first = value(frame)
-          bind(frame, first)
-          state.set(field, first)
-        }
-        return new Tuple([frame.slice(0, params.length), state])
-      }
-    })
-  })
-  return handlerParams => {
-    const [args, initialFields] = (callableOf(machine, unit).call([...handlerParams], at) as Tuple).items
-    return { args: args as readonly Value[], fields: new Map(initialFields as ReadonlyMap<string, Value>) }
-  }
-}
-
-/** Declares the fields and `spawn` parameters as variables, except those shadowed by a handler parameter. */
-function withFields(
   body: BodyCompiler,
-  { params, fields }: Stateful,
-  handlerParams: readonly HirParam[],
-  compile: () => Eval
-): Eval {
-  const { machine, scope } = body
-  const isHidden = (name: string): boolean => handlerParams.some(param => param.name === name)
-  const spawned = params.flatMap((param, index) => {
-    return isHidden(param.name) ? [] : [{ index, bind: bindLocal(scope.declare(param.name, param)) }]
-  })
-  const variables = fields.flatMap(field => {
-    if (isHidden(field.name)) return []
-    const local: Local = scope.declare(field.name, field, true)
-    return [{ name: field.name, bind: bindLocal(local), read: readLocal(local) }]
-  })
-  const run = body.catchJumps(compile)
-  return (frame: CallFrame) => {
-    const turn = machine.actors?.turn ?? fail('RUN_UNSUPPORTED', 'a handler runs only inside its actor')
-    for (const { index, bind } of spawned) bind(frame, turn.args[index] ?? null)
-    for (const { name, bind } of variables) bind(frame, turn.fields.get(name) ?? null)
-    const value = run(frame)
-    for (const { name, read } of variables) turn.fields.set(name, read(frame))
-    return value
+  { name, state_fields: fields = [], code, span }: HirActor | HirAgent
+): ActorDefinition['begin'] {
+  const unit = unitOf(name, code, span.start)
+  let state = new HandlerState(new Map(), new Map())
+  compileStateful(body, unit, code, () => state)
+  const { run } = unit
+  unit.run = own => {
+    const args = own.slice(0, unit.params.length)
+    state = new HandlerState(new Map(fields.map(field => [field.name, zeroValue(field.type_ann)])), new Map())
+    run(own)
+    return new Tuple([args, state.fields])
+  }
+  return args => {
+    assertArity(unit, args, unit.at)
+    const [complete, initial] = (enter(machine, unit, args) as Tuple).items
+    return { args: complete as readonly Value[], fields: initial as Map<string, Value> }
   }
 }
 

@@ -1,49 +1,41 @@
-import type { HirBlock, HirExpression } from '@svc/contracts'
+import type { Hir } from '@svc/contracts'
 import { fail } from '../failure.ts'
-import { type Eval, JUMP, type Machine } from '../machine.ts'
+import { type CallFrame, type Eval, JUMP, type Machine } from '../machine.ts'
 import type { Value } from '../value.ts'
+import { Cell, Frame, type Variable } from './frame.ts'
 import type { ProgramNames } from './program-names.ts'
-import { Cell, FunctionScope, type Local, type VariableUses } from './scope.ts'
 
 /** Compilers of expressions and statements, passed in to avoid an import cycle. */
 export interface Forms {
   /** The compiled code may return {@link JUMP}. `isDiscarded` means that its value is unused. */
-  expression(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval
+  expression(body: BodyCompiler, node: Hir.Expr, isDiscarded: boolean): Eval
   /** The value is that of the last statement if it is an expression, else null. */
-  sequence(body: BodyCompiler, statements: HirBlock, isDiscarded?: boolean): Eval
+  block(body: BodyCompiler, block: Hir.Block, isDiscarded: boolean): Eval
 }
 
 /** Compiles one function body into closures over the slots of its frame, each node once. */
 export class BodyCompiler {
   readonly machine: Machine
   readonly names: ProgramNames
-  readonly scope: FunctionScope
+  readonly frame: Frame
   /** Nodes in the current basic block. Their steps are charged when the block is entered. */
   weight = 0
   /** True if the compiled code may return {@link JUMP}. */
   jumps = false
   /** True if the compiled code may throw {@link JUMP} from inside an expression. */
   throwsJump = false
-  readonly forms: Forms
-  readonly #uses: VariableUses
+  readonly #forms: Forms
 
-  constructor(
-    machine: Machine,
-    names: ProgramNames,
-    forms: Forms,
-    uses: VariableUses,
-    parent: FunctionScope | null = null
-  ) {
-    this.forms = forms
+  constructor(machine: Machine, names: ProgramNames, forms: Forms, frame: Frame) {
+    this.#forms = forms
     this.machine = machine
     this.names = names
-    this.scope = new FunctionScope(parent, uses)
-    this.#uses = uses
+    this.frame = frame
   }
 
-  /** Returns a compiler for a closure in this body. */
+  /** Returns a compiler for a lambda in this body. */
   inner(): BodyCompiler {
-    return new BodyCompiler(this.machine, this.names, this.forms, this.#uses, this.scope)
+    return new BodyCompiler(this.machine, this.names, this.#forms, new Frame(this.frame.locals, this.frame))
   }
 
   /** Compiles a basic block, whose steps are charged when it runs. `at` is the position of a step-limit error. */
@@ -90,10 +82,21 @@ export class BodyCompiler {
   }
 
   /** Compiles an operand: a returned {@link JUMP} is thrown instead. */
-  value(expression: HirExpression): Eval {
+  value(node: Hir.Expr): Eval {
+    return this.asValue(() => this.statement(node))
+  }
+
+  /** Compiles an operand of whose value only a part is used: its list or record gets no other reference. */
+  peek(node: Hir.Expr): Eval {
+    if (node.kind !== 'Local') return this.value(node)
+    this.weight++
+    return peekVariable(this.frame.variable(node.local))
+  }
+
+  asValue(compile: () => Eval): Eval {
     const before = this.jumps
     this.jumps = false
-    const run = this.statement(expression)
+    const run = compile()
     const { jumps } = this
     this.jumps = before
     if (!jumps) return run
@@ -106,17 +109,19 @@ export class BodyCompiler {
   }
 
   /** Compiles an expression in the position of a statement. It may return {@link JUMP}. */
-  statement(expression: HirExpression, isDiscarded = false): Eval {
+  statement(node: Hir.Expr, isDiscarded = false): Eval {
     this.weight++
-    return this.forms.expression(this, expression, isDiscarded)
+    return this.#forms.expression(this, node, isDiscarded)
   }
 
-  /** Compiles a block with its own scope. */
-  block(statements: HirBlock, isDiscarded = false): Eval {
-    this.scope.enter()
-    const run = this.metered(() => this.forms.sequence(this, statements, isDiscarded))
-    this.scope.leave()
-    return run
+  /** Compiles statements as a part of the current basic block. */
+  statements(block: Hir.Block, isDiscarded = false): Eval {
+    return this.#forms.block(this, block, isDiscarded)
+  }
+
+  /** Compiles statements as a basic block. */
+  block(block: Hir.Block, isDiscarded = false): Eval {
+    return this.metered(() => this.statements(block, isDiscarded))
   }
 }
 
@@ -125,34 +130,43 @@ export function constant(value: Value): Eval {
 }
 
 /** Returns the read of a variable. Its value may then have another reference, so it is no longer changed in place. */
-export function readLocal(local: Local): Eval {
-  const { slot, ownerSlot } = local
-  if (ownerSlot < 0) return peekLocal(local)
+export function readVariable(variable: Variable): Eval {
+  const { slot, isCell, isTracked, ownerSlot } = variable
+  if (!isTracked) return peekVariable(variable)
+  if (!isCell) {
+    return frame => {
+      frame[ownerSlot] = null
+      return frame[slot] as Value
+    }
+  }
   return frame => {
-    frame[ownerSlot] = null
-    return frame[slot] as Value
+    const cell = cellIn(frame, slot)
+    cell.owned = null
+    return cell.value
   }
 }
 
 /** Returns the read of a variable whose value is only looked into. */
-export function peekLocal({ slot, isCell }: Local): Eval {
-  if (isCell) return frame => (frame[slot] as unknown as Cell).value as Value
+export function peekVariable({ slot, isCell }: Variable): Eval {
+  if (isCell) return frame => cellIn(frame, slot).value
   return frame => frame[slot] as Value
 }
 
-export function writeLocal({ slot, isCell }: Local): (frame: Value[], value: Value) => void {
+export type Write = (frame: CallFrame, value: Value) => void
+
+export function writeVariable({ slot, isCell }: Variable): Write {
   if (!isCell) {
     return (frame, value) => {
       frame[slot] = value
     }
   }
   return (frame, value) => {
-    ;(frame[slot] as unknown as Cell).value = value
+    cellIn(frame, slot).value = value
   }
 }
 
 /** Returns the initialization of a variable. A captured one gets a new cell each time. */
-export function bindLocal({ slot, isCell }: Local): (frame: Value[], value: Value) => void {
+export function bindVariable({ slot, isCell }: Variable): Write {
   if (!isCell) {
     return (frame, value) => {
       frame[slot] = value
@@ -161,6 +175,10 @@ export function bindLocal({ slot, isCell }: Local): (frame: Value[], value: Valu
   return (frame, value) => {
     frame[slot] = new Cell(value) as unknown as Value
   }
+}
+
+export function cellIn(frame: CallFrame, slot: number): Cell {
+  return frame[slot] as unknown as Cell
 }
 
 /** Returns code that throws when executed, so that the rest of the program can run. */

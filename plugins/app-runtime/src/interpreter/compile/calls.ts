@@ -1,115 +1,32 @@
-import type { HirArgument, HirExpression, HirSpan } from '@svc/contracts'
+import type { Hir } from '@svc/contracts'
 import { ActorHandle } from '../actor-handle.ts'
 import { fail, RunError } from '../failure.ts'
 import type { CallFrame, Eval } from '../machine.ts'
-import { callMethod } from '../methods/call-method.ts'
-import { callNative, type Native } from '../native.ts'
+import { callMethod, METHODS } from '../methods/call-method.ts'
+import type { Method } from '../methods/method.ts'
+import { callNative } from '../native.ts'
+import { NATIVES } from '../natives.ts'
 import { typeName } from '../type-name.ts'
 import { Callable, isList, type Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
-import { type FunctionUnit, invoke } from './functions.ts'
-import { lookedInto } from './members.ts'
-import { pathOf, rootOf } from './paths.ts'
+import { type FunctionUnit, fillDefault, invoke } from './functions.ts'
 
-export function compileCall(
-  body: BodyCompiler,
-  [callee, args, , { start: at }]: readonly [HirExpression, readonly HirArgument[], boolean, HirSpan]
-): Eval {
-  const { machine, names } = body
-  if ('Ident' in callee && body.scope.lookup(callee.Ident[0]) === undefined) {
-    const [name] = callee.Ident
-    const unit = names.function(name)
-    if (unit !== undefined) return callOfUnit(body, unit, args, at)
-    const host = names.constructorNames(name) === null ? names.native(name) : undefined
-    if (host !== undefined) return callOfNative(body, name, host, args, at)
-  }
-  const target = body.value(callee)
-  const values = args.map(({ value }) => body.value(value))
-  const named = args.find(({ name }) => name !== null)
-  return frame => {
-    const called = target(frame)
-    if (!(called instanceof Callable)) fail('RUN_TYPE', `${typeName(called)} cannot be called`, at)
-    if (named !== undefined) {
-      return called.call(
-        completeArguments(
-          called,
-          args,
-          values.map(value => value(frame)),
-          at
-        ),
-        at
-      )
-    }
-    machine.charge(1)
-    return called.call(
-      values.map(value => value(frame)),
-      at
-    )
-  }
+export function compileCall(body: BodyCompiler, node: Hir.Call): Eval {
+  const unit = body.names.function(node.name)
+  return unit === undefined ? unsupported(node.name, node.span.start) : callOfUnit(body, unit, node)
 }
 
-type Called = Pick<Callable, 'name' | 'params'>
-
-/** Returns named arguments in the order of the parameters. Throws if one before the last is missing. */
-function completeArguments(
-  called: Called,
-  args: readonly HirArgument[],
-  values: readonly Value[],
-  at: number
-): Value[] {
-  const ordered = orderByName(called, args, values, at)
-  for (let index = 0; index < ordered.length; index++) {
-    const missing = called.params?.[index] ?? index
-    if (ordered[index] === undefined) fail('RUN_ARGUMENTS', `${called.name} needs an argument ${missing}`, at)
-  }
-  return ordered as Value[]
-}
-
-/** Returns named arguments in the order of the parameters; a missing one is undefined. */
-function orderByName(
-  { name, params }: Called,
-  args: readonly HirArgument[],
-  values: readonly Value[],
-  at: number
-): (Value | undefined)[] {
-  const ordered: (Value | undefined)[] = []
-  for (const [index, argument] of args.entries()) {
-    const position = argument.name === null ? index : (params?.indexOf(argument.name) ?? -1)
-    if (position < 0) fail('RUN_ARGUMENTS', `${name} has no parameter ${argument.name}`, at)
-    if (ordered[position] !== undefined) fail('RUN_ARGUMENTS', `${name} receives ${params?.[position]} twice`, at)
-    ordered[position] = values[index] as Value
-  }
-  return ordered
-}
-
-/** Compiles a call of a program function. `options` are those of `with`, evaluated before the arguments. */
+/** Compiles a call of a function of the program. */
 export function callOfUnit(
   body: BodyCompiler,
   unit: FunctionUnit,
-  args: readonly HirArgument[],
-  at: number,
-  options: Eval | null = null
+  { args, params, options, span: { start: at } }: Hir.Call
 ): Eval {
   const { machine } = body
-  const values = args.map(({ value }) => body.value(value))
-  const slots = args.map(({ name }, index) => (name === null ? index : unit.params.indexOf(name)))
-  const unknown = slots.findIndex(
-    (slot, index) => slot < 0 || slot >= unit.params.length || slots.indexOf(slot) < index
-  )
-  if (unknown >= 0) {
-    const name = args[unknown]?.name
-    const count = unit.params.length
-    const takes = `takes ${count} ${count === 1 ? 'argument' : 'arguments'}, got ${args.length}`
-    return () =>
-      fail(
-        'RUN_ARGUMENTS',
-        `${unit.name} ${name === null ? takes : `has no parameter ${name}, or receives it twice`}`,
-        at
-      )
-  }
-  const isInOrder = slots.every((slot, index) => slot === index)
-  if (!isInOrder || values.length < unit.params.length || options !== null) {
-    return callWithDefaults(body, unit, values, slots, at, options)
+  const values = args.map(arg => body.value(arg))
+  const isComplete = values.length === unit.params.length && params.every((param, index) => param === index)
+  if (!isComplete || options !== null) {
+    return callWithDefaults(body, unit, values, params, options === null ? null : body.value(options), at)
   }
   const [first, second] = values
   if (values.length === 1 && first !== undefined) {
@@ -139,45 +56,129 @@ function callWithDefaults(
   unit: FunctionUnit,
   values: readonly Eval[],
   slots: readonly number[],
-  at: number,
-  options: Eval | null
+  options: Eval | null,
+  at: number
 ): Eval {
-  const left = unit.params.map((_, slot) => slot).filter(slot => !slots.includes(slot))
+  const left = [...unit.params.keys()].filter(slot => !slots.includes(slot))
   return frame => {
     const callOptions = options === null ? null : options(frame)
     const own: CallFrame = new Array(unit.size)
     for (let index = 0; index < values.length; index++) own[slots[index] as number] = (values[index] as Eval)(frame)
-    for (const slot of left) {
-      const value = unit.defaults[slot]
-      if (value === null || value === undefined) {
-        fail('RUN_ARGUMENTS', `${unit.name} needs an argument ${unit.params[slot]}`, at)
-      }
-      own[slot] = value(own)
-    }
+    for (const slot of left) fillDefault(unit, own, slot, at)
     if (callOptions !== null) machine.options = callOptions
     return invoke(machine, unit, own, at)
   }
 }
 
-function callOfNative(body: BodyCompiler, name: string, host: Native, args: readonly HirArgument[], at: number): Eval {
+export function compileCallValue(
+  body: BodyCompiler,
+  { callee, args, params, span: { start: at } }: Hir.CallValue
+): Eval {
+  const target = body.value(callee)
+  const values = args.map(arg => body.value(arg))
   const { machine } = body
-  const named = args.find(argument => argument.name !== null)
-  if (named !== undefined) return () => fail('RUN_ARGUMENTS', `${name} has no parameter ${named.name}`, at)
-  const values = args.map(({ value }) => body.value(value))
+  return frame => {
+    const called = target(frame)
+    if (!(called instanceof Callable)) fail('RUN_TYPE', `${typeName(called)} cannot be called`, at)
+    machine.charge(1)
+    const ordered: Value[] = []
+    for (let index = 0; index < values.length; index++) {
+      ordered[params[index] as number] = (values[index] as Eval)(frame)
+    }
+    // An omitted argument is at the end, unless the others have names.
+    for (let index = 0; index < ordered.length; index++) {
+      if (ordered[index] === undefined) missingArgument(called, index, at)
+    }
+    return called.call(ordered, at)
+  }
+}
+
+function missingArgument({ name, params }: Called, index: number, at: number): never {
+  return fail('RUN_ARGUMENTS', `${name} needs an argument ${params?.[index] ?? index}`, at)
+}
+
+type Called = Pick<Callable, 'name' | 'params'>
+
+export function compileCallNative(body: BodyCompiler, node: Hir.CallNative, isDiscarded: boolean): Eval {
+  const { native, receiver, args, span } = node
+  if (receiver !== null) return methodOf(body, native, receiver, args, isDiscarded, span.start)
+  const host = NATIVES.get(native)
+  if (host === undefined) return unsupported(native, span.start)
+  const { machine } = body
+  const values = args.map(arg => body.value(arg))
+  const { start: at } = span
   return frame => {
     const evaluated = values.map(value => value(frame))
-    return atPosition(at, () => callNative(machine, name, host, evaluated))
+    try {
+      return callNative(machine, native, host, evaluated)
+    } catch (thrown) {
+      throw placed(thrown, at)
+    }
   }
 }
 
 /** Adds the position to a failure without one. */
-export function atPosition<A>(at: number, run: () => A): A {
-  try {
-    return run()
-  } catch (thrown) {
-    if (thrown instanceof RunError && thrown.at < 0) thrown.at = at
-    throw thrown
+export function placed(thrown: unknown, at: number): unknown {
+  if (thrown instanceof RunError && thrown.at < 0) thrown.at = at
+  return thrown
+}
+
+export function compileCallMethod(body: BodyCompiler, node: Hir.CallMethod, isDiscarded: boolean): Eval {
+  const { receiver, method, args, names, span } = node
+  if (names === null) return methodOf(body, method, receiver, args, isDiscarded, span.start)
+  const [of, values] = [body.value(receiver), args.map(arg => body.value(arg))]
+  const { machine } = body
+  const { start: at } = span
+  return frame => {
+    const self = of(frame)
+    const evaluated = values.map(value => value(frame))
+    const named = names.find(each => each !== null)
+    if (!(self instanceof ActorHandle)) return fail('RUN_ARGUMENTS', `${method} has no parameter ${named}`, at)
+    try {
+      return callMethod(machine, self, method, handlerArguments(self, method, names, evaluated, at), at)
+    } catch (thrown) {
+      throw placed(thrown, at)
+    }
   }
+}
+
+/** Returns named arguments in the order of the handler's parameters. The first argument of `send` is the handler. */
+function handlerArguments(
+  { type, params }: ActorHandle,
+  method: string,
+  names: readonly (string | null)[],
+  values: readonly Value[],
+  at: number
+): Value[] {
+  const called = (event: Value): Called => ({
+    name: `${type}.${event}`,
+    params: params.get(typeof event === 'string' ? event : '') ?? []
+  })
+  if (method !== 'send') return orderedByName(called(method), names, values, at)
+  const [event = null, ...rest] = values
+  const ordered = orderedByName(called(event), names.slice(1), rest, at)
+  // A sent message is stored, and must have all arguments; a direct call fills in defaults.
+  for (let index = 0; index < ordered.length; index++) {
+    if (ordered[index] === undefined) missingArgument(called(event), index, at)
+  }
+  return [event, ...ordered]
+}
+
+/** Returns named arguments in the order of the parameters; a missing one is undefined. */
+function orderedByName(
+  { name, params }: Called,
+  names: readonly (string | null)[],
+  values: readonly Value[],
+  at: number
+): Value[] {
+  const ordered: Value[] = []
+  for (const [index, given] of names.entries()) {
+    const position = given === null ? index : (params?.indexOf(given) ?? -1)
+    if (position < 0) fail('RUN_ARGUMENTS', `${name} has no parameter ${given}`, at)
+    if (ordered[position] !== undefined) fail('RUN_ARGUMENTS', `${name} receives ${params?.[position]} twice`, at)
+    ordered[position] = values[index] as Value
+  }
+  return ordered
 }
 
 /** Methods whose result does not refer to their receiver. */
@@ -195,66 +196,78 @@ const LOOKS_INTO: ReadonlySet<string> = new Set([
 /** Methods of lists that only make a copy with another element, which is not made if nothing uses it. */
 const COPIES: ReadonlySet<string> = new Set(['push', 'append'])
 
-export function compileMethodCall(
+/** Compiles a call of a method by its key, `List.map`, or by its name alone if the type is not known. */
+function methodOf(
   body: BodyCompiler,
-  [object, method, args, { start: at }]: readonly [HirExpression, string, readonly HirArgument[], HirSpan],
-  isDiscarded = false
+  key: string,
+  of: Hir.Expr,
+  args: readonly Hir.Expr[],
+  isDiscarded: boolean,
+  at: number
 ): Eval {
-  const path = pathOf(object)
-  if (path !== null && body.names.isHost(body, rootOf(path))) {
-    const name = `${path}.${method}`
-    const host = body.names.native(name)
-    return host === undefined ? unsupported(name, at) : callOfNative(body, name, host, args, at)
-  }
-  const receiver = LOOKS_INTO.has(method) ? lookedInto(body, object) : body.value(object)
-  const values = args.map(({ value }) => body.value(value))
-  const named = args.find(({ name }) => name !== null)
   const { machine } = body
-  const isUnused = isDiscarded && COPIES.has(method) && values.length === 1
+  const dot = key.lastIndexOf('.')
+  const name = key.slice(dot + 1)
+  const receiver = LOOKS_INTO.has(name) ? body.peek(of) : body.value(of)
+  const values = args.map(arg => body.value(arg))
+  const isUnused = isDiscarded && COPIES.has(name) && values.length === 1
+  const method = dot === 4 && key.startsWith('List.') ? LIST_METHODS[name] : undefined
+  const isComplete = method !== undefined && values.length >= method.minArgs && values.length <= method.maxArgs
   return frame => {
     const self = receiver(frame)
     const evaluated = values.map(value => value(frame))
-    if (isUnused && isList(self)) return null
-    if (named === undefined) return atPosition(at, () => callMethod(machine, self, method, evaluated, at))
-    if (!(self instanceof ActorHandle)) fail('RUN_ARGUMENTS', `${method} has no parameter ${named.name}`, at)
-    return atPosition(at, () =>
-      callMethod(machine, self, method, handlerArguments(self, method, args, evaluated, at), at)
-    )
+    try {
+      if (isList(self)) {
+        if (isUnused) return null
+        if (isComplete) return method.run(self as never, evaluated, machine, at)
+      }
+      return callMethod(machine, self, name, evaluated, at)
+    } catch (thrown) {
+      throw placed(thrown, at)
+    }
   }
 }
 
-/** Returns named arguments in the order of the handler's parameters. The first argument of `send` is the handler. */
-function handlerArguments(
-  { type, params }: ActorHandle,
-  method: string,
-  args: readonly HirArgument[],
-  evaluated: readonly Value[],
-  at: number
-): Value[] {
-  const [first = null, ...rest] = evaluated
-  const takes = (event: Value): Called => ({
-    name: `${type}.${event}`,
-    params: params.get(typeof event === 'string' ? event : '') ?? []
-  })
-  // A sent message is stored, and must have all arguments; a direct call fills in defaults.
-  if (method === 'send') return [first, ...completeArguments(takes(first), args.slice(1), rest, at)]
-  return orderByName(takes(method), args, evaluated, at) as Value[]
-}
+const LIST_METHODS: Readonly<Record<string, Method<never>>> = METHODS.List ?? {}
 
-/** Compiles a pipe: `a |> f(b)` is `f(a, b)`. */
-export function compilePipe(
+/** Compiles a call of a handler, or a message to it. An omitted argument of a call takes its default. */
+export function compileCallHandler(
   body: BodyCompiler,
-  [left, right, span]: readonly [HirExpression, HirExpression, HirSpan]
+  { target, actor, event, args, params, isSend, span: { start: at } }: Hir.CallHandler
 ): Eval {
-  const first: HirArgument = { name: null, value: left }
-  if ('Call' in right) return compileCall(body, [right.Call[0], [first, ...right.Call[1]], false, right.Call[3]])
-  if ('MethodCall' in right) {
-    const [object, method, args, at] = right.MethodCall
-    return compileMethodCall(body, [object, method, [first, ...args], at])
+  const handle = body.value(target)
+  const values = args.map(arg => body.value(arg))
+  const { machine, names } = body
+  const declared = names.handlerParams(actor, event)
+  return frame => {
+    const self = handle(frame)
+    const ordered: (Value | undefined)[] = []
+    for (const [index, value] of values.entries()) ordered[params[index] as number] = value(frame)
+    try {
+      if (!isSend) return callMethod(machine, self, event, ordered as Value[], at)
+      // A sent message is stored, and must have all arguments up to the last one.
+      for (let index = 0; index < ordered.length; index++) {
+        if (ordered[index] === undefined) missingArgument({ name: `${actor}.${event}`, params: declared }, index, at)
+      }
+      return callMethod(machine, self, 'send', [event, ...(ordered as Value[])], at)
+    } catch (thrown) {
+      throw placed(thrown, at)
+    }
   }
-  if ('FieldAccess' in right) {
-    const [object, field, at] = right.FieldAccess
-    return compileMethodCall(body, [object, field, [first], at])
+}
+
+/** Compiles `spawn(A)` and `spawn(A(1, 2))`. */
+export function compileSpawn(body: BodyCompiler, { actor, args, params, span: { start: at } }: Hir.Spawn): Eval {
+  const values = args.map(arg => body.value(arg))
+  // Only arguments at the end may be omitted; they get their defaults when the instance is created.
+  const length = Math.max(-1, ...params) + 1
+  if (length > params.length) {
+    return () => fail('RUN_ARGUMENTS', `spawn of ${actor} may omit only its last arguments`, at)
   }
-  return compileCall(body, [right, [first], false, span])
+  const { machine } = body
+  return frame => {
+    const spawnArgs: Value[] = new Array(length)
+    for (const [index, value] of values.entries()) spawnArgs[params[index] as number] = value(frame)
+    return machine.actors?.spawn(actor, spawnArgs) ?? fail('RUN_UNSUPPORTED', `${actor} cannot be spawned here`, at)
+  }
 }

@@ -1,11 +1,10 @@
-import type { HirArgument, HirDbTableOp, HirExpression, SqlParameter } from '@svc/contracts'
+import type { Hir, SqlParameter } from '@svc/contracts'
 import { aggregateOperation } from '../../database/aggregate-operation.ts'
 import { isDatabaseFailure } from '../../database/database-failure.ts'
 import type { ShapeOf } from '../../database/included-rows.ts'
 import type { ProgramDatabase } from '../../database/program-database.ts'
 import { NO_BOUNDS, type QueryBounds } from '../../database/query-bounds.ts'
 import { rawQuery } from '../../database/raw-sql.ts'
-import { isRawCall } from '../../database/result-operations.ts'
 import { insertChecked, updateChecked } from '../../database/ruled-rows.ts'
 import {
   columnsOf,
@@ -19,27 +18,30 @@ import {
 } from '../../database/table-operations.ts'
 import type { TableColumn, TableShape } from '../../database/table-shape.ts'
 import { Mismatch } from '../../wire/mismatch.ts'
-import { display } from '../display.ts'
-import { fail, RunError } from '../failure.ts'
+import { fail } from '../failure.ts'
 import { isObject } from '../json.ts'
 import type { CallFrame, Eval, Machine } from '../machine.ts'
 import { typeName } from '../type-name.ts'
-import { error, isList, isRecord, Json, ok, type RecordValue, Tagged, type Value } from '../value.ts'
+import { error, isList, isRecord, Json, ok, type RecordValue, type Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
+import { placed } from './calls.ts'
+import { outsideOfWorkflows } from './durable.ts'
 
 /** Steps charged per statement; each returned row adds one. */
 const STATEMENT_STEPS = 20
 
-export function compileDatabaseOperation(body: BodyCompiler, operation: HirDbTableOp): Eval {
-  const { table, op, span } = operation
+export function compileDatabaseOperation(body: BodyCompiler, node: Hir.Db): Eval {
+  const { table, plan, span, keepsResult } = node
+  const { start: at } = span
   const shape = body.names.tables.shape(table)
-  if (shape === undefined) return unsupported(`${op} on the undeclared table ${table}`, span.start)
-  return asResult(body, operation, withPosition(shape, span.start, compileForm(body, shape, operation)))
+  if (shape === undefined) return unsupported(`${plan.op} on the undeclared table ${table}`, at)
+  const run = asResult(keepsResult, withPosition(shape, at, compileForm(body, shape, node)))
+  return outsideOfWorkflows(body, `db.${table}`, at, run)
 }
 
 /** Wraps the outcome in Ok or Error if the program uses it as a Result. */
-function asResult(body: BodyCompiler, operation: object, run: Eval): Eval {
-  if (!body.names.tables.results.results.has(operation)) return run
+function asResult(keepsResult: boolean, run: Eval): Eval {
+  if (!keepsResult) return run
   return frame => {
     try {
       return ok(run(frame))
@@ -50,33 +52,35 @@ function asResult(body: BodyCompiler, operation: object, run: Eval): Eval {
   }
 }
 
-function compileForm(body: BodyCompiler, shape: TableShape, operation: HirDbTableOp): Eval {
-  switch (operation.op) {
+function compileForm(body: BodyCompiler, shape: TableShape, node: Hir.Db): Eval {
+  switch (node.plan.op) {
     case 'Insert':
-      return compileInsert(body, shape, operation)
+      return compileInsert(body, shape, node)
     case 'Update':
-      return compileUpdate(body, shape, operation)
+      return compileUpdate(body, shape, node)
     case 'Get':
       return compilePlain(
         body,
-        operation,
-        forCaller(body, shape, (of, shapeOf) => getOperation(of, operation, shapeOf))
+        node,
+        forCaller(body, shape, (of, shapeOf) => getOperation(of, node, shapeOf))
       )
     case 'Delete':
-      return compilePlain(body, operation, forCaller(body, shape, deleteOperation))
+      return compilePlain(body, node, forCaller(body, shape, deleteOperation))
     case 'UnsafeQueryRawClause':
-      return compilePlain(body, operation, rawClauseOperation(shape))
+      return compilePlain(body, node, rawClauseOperation(shape))
     case 'Aggregate':
       return compilePlain(
         body,
-        operation,
-        forCaller(body, shape, of => aggregateOperation(of, operation))
+        node,
+        forCaller(body, shape, of => aggregateOperation(of, node))
       )
-    default:
+    case 'All':
+    case 'FilterRecord':
+    case 'Count':
       return compilePlain(
         body,
-        operation,
-        forCaller(body, shape, (of, shapeOf) => readOperation(of, operation, shapeOf))
+        node,
+        forCaller(body, shape, (of, shapeOf) => readOperation(of, node, shapeOf))
       )
   }
 }
@@ -98,47 +102,23 @@ function forCaller(
   }
 }
 
-type MethodCall = Extract<HirExpression, { readonly MethodCall: unknown }>['MethodCall']
-
-/** True if a call is `db.query(sql, parameters)`. */
-export function isRawQuery(body: BodyCompiler, call: MethodCall): boolean {
-  return isRawCall(call) && body.scope.lookup('db') === undefined
-}
-
-export function compileRawQuery(body: BodyCompiler, call: MethodCall): Eval {
-  const [, , args, { start: at }] = call
-  const [sql, parameters] = args.map(({ value }) => body.value(value))
+/** Compiles `db.query(sql, parameters)`. */
+export function compileRawQuery(body: BodyCompiler, { sql, values, keepsResult, span }: Hir.RawSql): Eval {
+  const { start: at } = span
+  const [text, parameters] = [body.value(sql), values === null ? null : body.value(values)]
   const { machine } = body
-  if (sql === undefined || args.length > 2) {
-    return () => fail('RUN_ARGUMENTS', 'db.query needs SQL and a list of parameters', at)
-  }
   const run: Eval = frame => {
     machine.charge(STATEMENT_STEPS)
-    const text = sql(frame)
-    if (!machine.request.caller.isSystem && typeof text === 'string') body.names.tables.assertUnruled(text)
-    return rawQuery(databaseOf(machine, at), text, parameters?.(frame) ?? null)
+    const query = text(frame)
+    if (!machine.request.caller.isSystem && typeof query === 'string') body.names.tables.assertUnruled(query)
+    return rawQuery(databaseOf(machine, at), query, parameters?.(frame) ?? null)
   }
-  return asResult(body, call, withPosition(null, at, run))
+  return outsideOfWorkflows(body, 'db.query', at, asResult(keepsResult, withPosition(null, at, run)))
 }
 
-/** Unwraps a variable that holds the Result of an operation; an Error fails the program. */
-export function unwrapped(read: Eval, at: number): Eval {
-  return frame => {
-    const value = read(frame)
-    if (!(value instanceof Tagged)) return value
-    if (value.tag === 'Error') return fail('RUN_DATABASE', display(value.fields[0] ?? null), at)
-    return value.tag === 'Ok' ? (value.fields[0] ?? null) : value
-  }
-}
-
-function compilePlain(
-  body: BodyCompiler,
-  { args, limit, offset, page }: HirDbTableOp,
-  operation: TableOperation
-): Eval {
+function compilePlain(body: BodyCompiler, { args, limit, offset, page }: Hir.Db, operation: TableOperation): Eval {
   const values = args.map(({ value }) => body.value(value))
-  const maybe = (expression: HirExpression | null | undefined): Eval | null =>
-    expression ? body.value(expression) : null
+  const maybe = (node: Hir.Expr | null | undefined): Eval | null => (node ? body.value(node) : null)
   const [rows, skipped, size, cursor] = [limit, offset, page?.size, page?.cursor].map(maybe)
   const isBounded = [rows, skipped, size].some(each => each !== null)
   const { machine } = body
@@ -150,9 +130,9 @@ function compilePlain(
   })
   return frame => {
     machine.charge(STATEMENT_STEPS)
-    const args = values.map(value => value(frame))
-    const result = operation.run(databaseOf(machine), args, isBounded ? boundsOf(frame) : NO_BOUNDS)
-    const items = page !== undefined && isRecord(result) ? (result.get('items') ?? null) : result
+    const given = values.map(value => value(frame))
+    const result = operation.run(databaseOf(machine), given, isBounded ? boundsOf(frame) : NO_BOUNDS)
+    const items = page !== null && isRecord(result) ? (result.get('items') ?? null) : result
     if (isList(items)) {
       machine.charge(items.length)
       const [first] = items
@@ -162,26 +142,24 @@ function compilePlain(
   }
 }
 
-type Entry = readonly [name: string, value: HirExpression]
-
-/** Returns the entries of a row literal: an object, a struct or named arguments. null for other expressions. */
-function literalEntries({ name: table }: TableShape, args: readonly HirArgument[]): readonly Entry[] | null {
-  const named = args.flatMap(({ name, value }): Entry[] => (name === null ? [] : [[name, value]]))
+/** Returns the entries of a row literal: a record, a struct or named arguments. null for other expressions. */
+function literalEntries({ name: table }: TableShape, args: readonly Hir.DbArgument[]): readonly Hir.NamedExpr[] | null {
+  const named = args.flatMap(({ name, value }): Hir.NamedExpr[] => (name === null ? [] : [[name, value]]))
   if (named.length > 0) return named
-  const record = args[0]?.value
-  if (record === undefined) return null
-  if ('ObjectLit' in record) return record.ObjectLit[0]
+  const given = args[0]?.value
+  const record = given?.kind === 'Convert' && given.conversion === 'struct' ? given.operand : given
+  if (record?.kind === 'Record') return record.fields
   // A struct of another name has its own defaults.
-  return 'StructLit' in record && record.StructLit.name === table ? record.StructLit.fields : null
+  return record?.kind === 'Struct' && record.name === table ? record.fields : null
 }
 
-function compileInsert(body: BodyCompiler, shape: TableShape, { args }: HirDbTableOp): Eval {
+function compileInsert(body: BodyCompiler, shape: TableShape, { args }: Hir.Db): Eval {
   const entries = literalEntries(shape, args)
-  const fallbacks = shape.columns.map(({ fallback }) => (fallback ? body.names.expression(fallback) : null))
+  const fallbacks = shape.columns.map(({ fallback }) => (fallback ? body.names.valueOf(fallback) : null))
   if (entries !== null && new Set(entries.map(([name]) => name)).size === entries.length) {
     return compileInsertOf(body, shape, entries, fallbacks)
   }
-  const record = body.value((args[0] as HirArgument).value)
+  const record = body.value((args[0] as Hir.DbArgument).value)
   const { machine } = body
   const [sql, sqlWithId] = [insertSql(shape, false), insertSql(shape, true)]
   return frame => {
@@ -201,7 +179,7 @@ function compileInsert(body: BodyCompiler, shape: TableShape, { args }: HirDbTab
 function compileInsertOf(
   body: BodyCompiler,
   shape: TableShape,
-  entries: readonly Entry[],
+  entries: readonly Hir.NamedExpr[],
   fallbacks: readonly ((() => Value) | null)[]
 ): Eval {
   const withId = entries.some(([name]) => name === '_id')
@@ -247,33 +225,46 @@ function columnValue(shape: TableShape, column: TableColumn, value: Value | unde
   return column.nullable ? null : fail('RUN_ARGUMENTS', `${shape.name} needs a value for ${column.name}`)
 }
 
-function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: HirDbTableOp): Eval {
-  const id = body.value((args[0] as HirArgument).value)
-  const record = args[1]
-  if (record === undefined) return () => fail('RUN_ARGUMENTS', 'update needs an id and a record')
-  const change = record.name === null ? body.value(record.value) : compileNamed(body, args.slice(1))
+function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: Hir.Db): Eval {
+  const [row, record] = args
+  if (row === undefined || record === undefined) {
+    return () => fail('RUN_ARGUMENTS', 'update needs an id and a record')
+  }
+  const id = body.value(row.value)
+  const change = record.name === null ? changeOf(body, record.value) : compileNamed(body, args.slice(1))
   const { machine } = body
   const texts = new Map<string, string>()
   return frame => {
     machine.charge(STATEMENT_STEPS)
-    const row = shape.encode(shape.id, id(frame))
+    const key = shape.encode(shape.id, id(frame))
     const values = recordOf(shape, change(frame))
     // A record that was read before contains its id, which is not updated.
     const columns = columnsOf(shape, values).filter(column => column !== shape.id)
     if (columns.length === 0) return null
-    const key = columns.map(({ name }) => name).join()
-    const sql = texts.get(key) ?? updateSql(shape, columns)
-    texts.set(key, sql)
+    const names = columns.map(({ name }) => name).join()
+    const sql = texts.get(names) ?? updateSql(shape, columns)
+    texts.set(names, sql)
     const parameters = columns.map(column => shape.encode(column, values.get(column.name) as Value))
     const database = databaseOf(machine)
     const ruled = ruledShape(body, shape)
-    if (ruled === null) database.execute(shape.name, sql, [...parameters, row])
-    else updateChecked(database, ruled, sql, parameters, row)
+    if (ruled === null) database.execute(shape.name, sql, [...parameters, key])
+    else updateChecked(database, ruled, sql, parameters, key)
     return null
   }
 }
 
-function compileNamed(body: BodyCompiler, args: readonly HirArgument[]): Eval {
+/** Compiles the changed columns. A literal changes only the columns that it names. */
+function changeOf(body: BodyCompiler, node: Hir.Expr): Eval {
+  const record = node.kind === 'Convert' && node.conversion === 'struct' ? node.operand : node
+  return record.kind === 'Record'
+    ? compileNamed(
+        body,
+        record.fields.map(([name, value]) => ({ name, value }))
+      )
+    : body.value(node)
+}
+
+function compileNamed(body: BodyCompiler, args: readonly Hir.DbArgument[]): Eval {
   const values = args.map(({ name, value }) => [name ?? '', body.value(value)] as const)
   return (frame: CallFrame) => new Map(values.map(([name, value]) => [name, value(frame)]))
 }
@@ -294,8 +285,7 @@ function withPosition(shape: TableShape | null, at: number, run: Eval): Eval {
       return run(frame)
     } catch (thrown) {
       if (thrown instanceof Mismatch) fail('RUN_TYPE', `${shape === null ? '' : `${shape.name}: `}${thrown.reason}`, at)
-      if (thrown instanceof RunError && thrown.at < 0) thrown.at = at
-      throw thrown
+      throw placed(thrown, at)
     }
   }
 }

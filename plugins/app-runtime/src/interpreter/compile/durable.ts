@@ -1,11 +1,11 @@
-import type { HirActivity, HirBlock, HirExpression, HirProcess, HirSpan, HirType } from '@svc/contracts'
+import { type Hir, type HirActivity, type HirNode, type HirType, walkHir } from '@svc/contracts'
 import { callOptions } from '../../workflows/call-options.ts'
 import { fail } from '../failure.ts'
 import { type CallFrame, type Eval, JUMP, type Machine } from '../machine.ts'
 import { Tagged, type Value } from '../value.ts'
-import { type BodyCompiler, unsupported } from './body-compiler.ts'
-import { callOfUnit } from './calls.ts'
+import type { BodyCompiler } from './body-compiler.ts'
 import { type FunctionUnit, returnedBy } from './functions.ts'
+import { localsOf } from './patterns.ts'
 
 /** Makes a function an activity: a call inside a workflow run is a step of that run. */
 export function makeActivity(
@@ -36,11 +36,11 @@ export function makeActivity(
 }
 
 /** Makes a function a workflow: a call starts a run and waits for its end. */
-export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body }: HirProcess, steps: StepNames): void {
+export function makeWorkflow(machine: Machine, unit: FunctionUnit, name: string, plannedSteps: number): void {
   const { run, params } = unit
   machine.workflows?.define({
     name,
-    plannedSteps: countSteps(body, steps),
+    plannedSteps,
     params: params.length,
     run: args => runBody(machine, unit, run, args)
   })
@@ -61,50 +61,14 @@ export function outsideOfWorkflows({ machine }: BodyCompiler, label: string, at:
   }
 }
 
-/** Compiles `f(a) with { … }`. Of nested `with` records, the inner one wins. */
-export function compileWith(
-  body: BodyCompiler,
-  [operand, options, { start: at }]: readonly [HirExpression, HirExpression, HirSpan]
-): Eval {
-  const records = [body.value(options)]
-  let inner = operand
-  while ('With' in inner) {
-    records.push(body.value(inner.With[1]))
-    inner = inner.With[0]
-  }
-  const unit = calledUnit(body, inner)
-  if (unit === null || !('Call' in inner))
-    return unsupported('`with` after an expression that is not a call of an activity or a workflow', at)
-  const [first] = records
-  const merged: Eval =
-    records.length === 1 && first !== undefined
-      ? first
-      : frame => {
-          const entries = records.flatMap(record => {
-            const value = record(frame)
-            return value instanceof Map ? [...(value as ReadonlyMap<string, Value>)] : []
-          })
-          return new Map(entries)
-        }
-  return callOfUnit(body, unit, inner.Call[1], at, merged)
-}
-
-function calledUnit(body: BodyCompiler, expression: HirExpression): FunctionUnit | null {
-  if (!('Call' in expression) || !('Ident' in expression.Call[0])) return null
-  const [name] = expression.Call[0].Ident
-  if (body.scope.lookup(name) !== undefined) return null
-  const unit = body.names.function(name)
-  return unit?.takesOptions === true ? unit : null
-}
-
 /** Prefix of a tag that records how a block ended: by return, break or continue. No program can create it. */
 const JUMP_TAG = 'left by '
 
 /** Compiles `side_effect { … }`: a step in a workflow, a plain block elsewhere. */
-export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: number): Eval {
+export function compileSideEffect(body: BodyCompiler, { block, span: { start: at } }: Hir.SideEffect): Eval {
   const { machine } = body
-  const assigned = assignedOutside(statements)
-  const [run, jumps] = body.trackJumps(() => body.catchJumps(() => body.block(statements)))
+  const assigned = assignedOutside(body, block)
+  const [run, jumps] = body.trackJumps(() => body.catchJumps(() => body.block(block)))
   body.jumps ||= jumps
   return frame => {
     const { workflow } = machine
@@ -128,52 +92,58 @@ export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: 
   }
 }
 
-/** Returns a variable that the statements assign but do not declare; null if there is none. */
-function assignedOutside(statements: HirBlock): string | null {
-  const declared = new Set<string>()
-  const targets: string[] = []
-  walk(statements, (key, value) => {
-    if (key === 'Let') {
-      walk((value as { readonly pattern: unknown }).pattern, (inner, name) => {
-        if (inner === 'Ident') declared.add(String((name as readonly unknown[])[0]))
-      })
-    }
-    if (key === 'Assign') targets.push(rootName((value as { readonly target: HirExpression }).target))
+/** Returns the name of a variable that the statements assign but do not declare; null if there is none. */
+function assignedOutside({ frame: { locals } }: BodyCompiler, block: Hir.Block): string | null {
+  const declared = new Set<Hir.LocalId>()
+  const assigned: Hir.Place['root'][] = []
+  walkBlock(block, node => {
+    for (const local of declaredBy(node)) declared.add(local)
+    if (node.kind === 'Update') assigned.push(node.place.root)
   })
-  return targets.find(name => name !== '' && !declared.has(name)) ?? null
+  const root = assigned.find(each => typeof each === 'object' || !declared.has(each))
+  if (root === undefined) return null
+  return typeof root === 'object' ? root.state : (locals[root] as Hir.Local).name
 }
 
-function rootName(target: HirExpression): string {
-  if ('Ident' in target) return target.Ident[0]
-  if ('FieldAccess' in target) return rootName(target.FieldAccess[0])
-  return 'Index' in target ? rootName(target.Index[0]) : ''
+/** Returns the variables that a node declares. */
+function declaredBy(node: HirNode): readonly Hir.LocalId[] {
+  switch (node.kind) {
+    case 'Let':
+      return localsOf(node.pattern)
+    case 'For':
+      return node.index === null ? localsOf(node.binding) : [...localsOf(node.binding), node.index]
+    case 'Match':
+      return node.arms.flatMap(({ patterns }) => patterns.flatMap(localsOf))
+    case 'Lambda':
+      return node.params
+    default:
+      return []
+  }
 }
 
-export type StepNames = ReadonlySet<string>
+function walkBlock(block: Hir.Block, visit: (node: HirNode) => void): void {
+  for (const statement of block) {
+    walkHir(statement, node => {
+      visit(node)
+      return true
+    })
+  }
+}
 
 /** Counts the steps in the source of a workflow. */
-function countSteps(body: HirBlock, names: StepNames): number {
+export function countSteps({ block }: Hir.Body, activities: ReadonlySet<string>): number {
   let count = 0
-  walk(body, (key, value) => {
-    if (key === 'SideEffect') count++
-    if (key !== 'Call') return
-    const [callee] = value as readonly [HirExpression]
-    if ('Ident' in callee && names.has(callee.Ident[0])) count++
+  walkBlock(block, node => {
+    if (node.kind === 'SideEffect') count++
+    if (node.kind === 'Call' && activities.has(node.name)) count++
+    if (node.kind === 'CallNative' && WAITS.has(node.native)) count++
   })
   return count
 }
 
-function walk(node: unknown, visit: (key: string, value: unknown) => void): void {
-  if (Array.isArray(node)) for (const item of node) walk(item, visit)
-  else if (typeof node === 'object' && node !== null) {
-    for (const [key, value] of Object.entries(node)) {
-      visit(key, value)
-      walk(value, visit)
-    }
-  }
-}
+const WAITS: ReadonlySet<string> = new Set(['workflow_wait', 'workflow_wait_signal'])
 
-/** Runs the body of a function with these arguments. */
+/** Runs a body with arguments that are already complete. */
 export function runBody(machine: Machine, unit: FunctionUnit, run: Eval, args: readonly Value[]): Value {
   const frame: CallFrame = new Array(unit.size)
   for (let index = 0; index < args.length; index++) frame[index] = args[index] as Value

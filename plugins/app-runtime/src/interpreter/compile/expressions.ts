@@ -1,91 +1,128 @@
-import type { HirExpression, HirSpan } from '@svc/contracts'
-import { Decimal } from '../decimal.ts'
+import { type Hir, unreachable } from '@svc/contracts'
 import { fail } from '../failure.ts'
 import type { Eval } from '../machine.ts'
-import { negate, truth } from '../operators.ts'
+import { HOST_NAMESPACES, NATIVES } from '../natives.ts'
 import { Float, Tuple } from '../value.ts'
-import { compileBinary } from './binary.ts'
-import { type BodyCompiler, constant, type Forms, readLocal, unsupported } from './body-compiler.ts'
-import { compileCall, compileMethodCall, compilePipe } from './calls.ts'
-import { compileIf, compileMatch, compileTry, sequence } from './control.ts'
-import { compileDatabaseOperation, compileRawQuery, isRawQuery, unwrapped } from './database.ts'
-import { compileSideEffect, compileWith, outsideOfWorkflows } from './durable.ts'
+import { compileBinary, compileLogical, compileUnary } from './binary.ts'
+import { type BodyCompiler, constant, type Forms, readVariable, unsupported } from './body-compiler.ts'
+import {
+  compileCall,
+  compileCallHandler,
+  compileCallMethod,
+  compileCallNative,
+  compileCallValue,
+  compileSpawn
+} from './calls.ts'
+import { compileIf, compileMatch, compileTry } from './control.ts'
+import { compileConvert } from './convert.ts'
+import { compileDatabaseOperation, compileRawQuery } from './database.ts'
+import { compileSideEffect } from './durable.ts'
 import { compileLambda } from './functions.ts'
 import { compileLater } from './later.ts'
-import { compileFor, compileForEach } from './loops.ts'
-import { compileField, compileIndex, compileRecord, compileStruct } from './members.ts'
-import { compileSpawn } from './spawn.ts'
+import { compileFor } from './loops.ts'
+import { compileField, compileIndex, compileItem, compileRecord, compileStruct, compileVariant } from './members.ts'
+import { decimalOf } from './patterns.ts'
+import { compileStateRead } from './state.ts'
+import { compileBlock } from './statements.ts'
 
-export const FORMS: Forms = { expression: compileExpression, sequence }
+export const FORMS: Forms = { expression: compileExpression, block: compileBlock }
 
-function compileExpression(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval {
-  if ('Block' in expression) {
-    const [statements] = expression.Block
-    return body.block(statements, isDiscarded)
+function compileExpression(body: BodyCompiler, node: Hir.Expr, isDiscarded: boolean): Eval {
+  const { names, machine } = body
+  const { start: at } = node.span
+  switch (node.kind) {
+    case 'Int':
+    case 'Str':
+    case 'Bool':
+      return constant(node.value)
+    case 'Float':
+      return constant(new Float(node.value))
+    case 'Decimal':
+      return constant(decimalOf(node))
+    case 'Unit':
+      return constant(null)
+    case 'Tuple':
+      return compileTuple(body, node)
+    case 'List':
+      return compileList(body, node)
+    case 'Record':
+      return compileRecord(body, node.fields, at)
+    case 'Map':
+      return compileRecord(body, node.entries, at)
+    case 'Struct':
+      return compileStruct(body, node)
+    case 'Variant':
+      return compileVariant(body, node)
+    case 'Local':
+      return readVariable(body.frame.variable(node.local))
+    case 'State':
+      return compileStateRead(body, node)
+    case 'Constant':
+      return names.readConstant(node.name, at)
+    case 'Function':
+      return names.functionValue(node.name, at)
+    case 'Native':
+      return names.nativeValue(node.native, at)
+    case 'Constructor':
+      return names.constructorValue(node.name)
+    case 'Request':
+      return () => machine.request.value
+    case 'Unresolved':
+      return unresolved(body, node)
+    case 'Binary':
+      return compileBinary(body, node)
+    case 'Logical':
+      return compileLogical(body, node)
+    case 'Unary':
+      return compileUnary(body, node)
+    case 'Call':
+      return compileCall(body, node)
+    case 'CallValue':
+      return compileCallValue(body, node)
+    case 'CallNative':
+      return compileLater(body, node) ?? compileCallNative(body, node, isDiscarded)
+    case 'CallHandler':
+      return compileCallHandler(body, node)
+    case 'CallMethod':
+      return compileCallMethod(body, node, isDiscarded)
+    case 'Field':
+      return compileField(body, node)
+    case 'Item':
+      return compileItem(body, node)
+    case 'Index':
+      return compileIndex(body, node)
+    case 'Db':
+      return compileDatabaseOperation(body, node)
+    case 'RawSql':
+      return compileRawQuery(body, node)
+    case 'Match':
+      return compileMatch(body, node, isDiscarded)
+    case 'If':
+      return compileIf(body, node, isDiscarded)
+    case 'For':
+      return compileFor(body, node, isDiscarded)
+    case 'Lambda':
+      return compileLambda(body, node)
+    case 'Spawn':
+      return compileSpawn(body, node)
+    case 'Block':
+      return body.block(node.block, isDiscarded)
+    case 'Try':
+      return compileTry(body, node)
+    case 'SideEffect':
+      return compileSideEffect(body, node)
+    case 'Convert':
+      return compileConvert(body, node)
+    case 'Element':
+      return unsupported(`the element <${node.tag}>`, at)
+    case 'Fragment':
+      return unsupported('a JSX fragment', at)
+    default:
+      return unreachable(node)
   }
-  if ('If' in expression) return compileIf(body, expression.If)
-  if ('Match' in expression) return compileMatch(body, expression.Match)
-  if ('For' in expression) return compileFor(body, expression.For, isDiscarded)
-  if ('ForEach' in expression) return compileForEach(body, expression.ForEach, isDiscarded)
-  if ('Try' in expression) {
-    const { target, span } = expression.Try
-    // The operation throws its failure, so `?` has nothing to unwrap.
-    if (body.names.tables.results.transparent.has(expression.Try)) return body.value(target)
-    return compileTry(body, target, span.start)
-  }
-  if ('SideEffect' in expression) {
-    const { body: statements, span } = expression.SideEffect
-    return compileSideEffect(body, statements, span.start)
-  }
-  return compileOperand(body, expression, isDiscarded)
 }
 
-function compileOperand(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval {
-  if ('IntLit' in expression) return constant(expression.IntLit[0])
-  if ('Ident' in expression) return compileName(body, expression.Ident)
-  if ('Binary' in expression) return compileBinary(body, expression.Binary)
-  if ('Call' in expression) return compileLater(body, expression.Call) ?? compileCall(body, expression.Call)
-  if ('MethodCall' in expression) {
-    const { MethodCall: call } = expression
-    if (!isRawQuery(body, call)) return compileMethodCall(body, call, isDiscarded)
-    return outsideOfWorkflows(body, 'db.query', call[3].start, compileRawQuery(body, call))
-  }
-  if ('FieldAccess' in expression) return compileField(body, expression)
-  if ('Index' in expression) return compileIndex(body, expression.Index)
-  if ('StringLit' in expression) return constant(expression.StringLit[0])
-  if ('BoolLit' in expression) return constant(expression.BoolLit[0])
-  if ('FloatLit' in expression) return constant(new Float(expression.FloatLit[0]))
-  if ('DecimalLit' in expression) {
-    const [digits, { start }] = expression.DecimalLit
-    return constant(Decimal.parse(digits) ?? fail('RUN_TYPE', `${digits} is not a decimal`, start))
-  }
-  if ('ListLit' in expression) return compileList(body, expression.ListLit)
-  if ('TupleLit' in expression) return compileTuple(body, expression.TupleLit[0])
-  if ('ObjectLit' in expression) return compileRecord(body, expression.ObjectLit[0], expression.ObjectLit[1].start)
-  if ('StructLit' in expression) return compileStruct(body, expression.StructLit)
-  if ('Unary' in expression) return compileUnary(body, expression.Unary)
-  if ('Lambda' in expression) return compileLambda(body, expression.Lambda)
-  if ('Pipe' in expression) return compilePipe(body, expression.Pipe)
-  if ('DbTableOp' in expression) {
-    const { table, span } = expression.DbTableOp
-    return outsideOfWorkflows(body, `db.${table}`, span.start, compileDatabaseOperation(body, expression.DbTableOp))
-  }
-  if ('Spawn' in expression) return compileSpawn(body, expression.Spawn)
-  if ('With' in expression) return compileWith(body, expression.With)
-  return unsupported(...unknownForm(expression))
-}
-
-function compileName(body: BodyCompiler, ident: readonly [string, HirSpan]): Eval {
-  const [name, { start }] = ident
-  const local = body.scope.lookup(name)
-  if (local !== undefined) {
-    const read = readLocal(local)
-    return body.names.tables.results.unwrapped.has(ident) ? unwrapped(read, start) : read
-  }
-  return body.names.read(name, start)
-}
-
-function compileList(body: BodyCompiler, [items, { start: at }]: readonly [readonly HirExpression[], HirSpan]): Eval {
+function compileList(body: BodyCompiler, { items, span: { start: at } }: Hir.List): Eval {
   const { machine } = body
   const values = items.map(item => body.value(item))
   const bytes = 16 + 8 * values.length
@@ -95,29 +132,16 @@ function compileList(body: BodyCompiler, [items, { start: at }]: readonly [reado
   }
 }
 
-function compileTuple(body: BodyCompiler, items: readonly HirExpression[]): Eval {
+function compileTuple(body: BodyCompiler, { items }: Hir.Tuple): Eval {
   if (items.length === 0) return constant(null)
   const values = items.map(item => body.value(item))
   return frame => new Tuple(values.map(value => value(frame)))
 }
 
-function compileUnary(
-  body: BodyCompiler,
-  [operator, operand, { start }]: readonly ['Not' | 'Neg', HirExpression, HirSpan]
-): Eval {
-  const value = body.value(operand)
-  if (operator === 'Not') return frame => !truth(value(frame), start)
-  return frame => {
-    const number = value(frame)
-    return typeof number === 'number' ? 0 - number : negate(number, start)
-  }
-}
-
-function unknownForm(expression: HirExpression): [what: string, at: number] {
-  if ('Jsx' in expression) return [`the element <${expression.Jsx.tag}>`, expression.Jsx.span.start]
-  if ('JsxSelfClosing' in expression) {
-    return [`the element <${expression.JsxSelfClosing.tag}>`, expression.JsxSelfClosing.span.start]
-  }
-  if ('JsxFragment' in expression) return ['a JSX fragment', expression.JsxFragment.span.start]
-  return [`the form ${Object.keys(expression).join()}`, -1]
+function unresolved({ names }: BodyCompiler, { name, span }: Hir.Unresolved): Eval {
+  const label = names.unavailable(name)
+  if (label !== undefined) return unsupported(label, span.start)
+  const [root = name] = name.split('.')
+  if (NATIVES.has(name) || HOST_NAMESPACES.has(root)) return names.nativeValue(name, span.start)
+  return () => fail('RUN_UNDEFINED', `${name} is not defined`, span.start)
 }

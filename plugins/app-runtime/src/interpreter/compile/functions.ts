@@ -1,10 +1,10 @@
-import type { HirExpression, HirParam, ProgramCondition } from '@svc/contracts'
+import type { Hir } from '@svc/contracts'
 import { fail, RunError } from '../failure.ts'
 import { type CallFrame, type Eval, JUMP, type Machine } from '../machine.ts'
 import { truth } from '../operators.ts'
 import { Callable, type Value } from '../value.ts'
-import { type BodyCompiler, bindLocal } from './body-compiler.ts'
-import type { Cell } from './scope.ts'
+import { type BodyCompiler, bindVariable } from './body-compiler.ts'
+import type { Cell } from './frame.ts'
 
 /** A callable function: its parameters are the first slots of its frame. */
 export interface FunctionUnit {
@@ -20,60 +20,58 @@ export interface FunctionUnit {
   run: Eval
 }
 
-/** Compiles parameters and a body into a unit. `conditions` are checked before and after the body. */
+/** A condition of a function, compiled; it is run with the arguments and the result. */
+export type Condition = (args: CallFrame, result: Value) => void
+
+export interface Conditions {
+  readonly before: readonly Condition[]
+  readonly after: readonly Condition[]
+}
+
+/** Compiles parameters and a body into a unit. */
 export function compileFunction(
   body: BodyCompiler,
   unit: FunctionUnit,
-  params: readonly HirParam[],
+  { params, defaults }: Pick<Hir.Body, 'params' | 'defaults'>,
   compileBody: () => Eval,
-  conditions: readonly ProgramCondition[] = []
+  { before, after }: Conditions = { before: [], after: [] }
 ): void {
-  const { scope } = body
-  for (const param of params) scope.declare(param.name, param)
-  const defaults = params.map(param => (param.default === null ? null : body.value(param.default)))
-  const before = conditions.filter(({ kind }) => kind !== 'ensure').map(each => compileCondition(body, unit, each))
-  let run = body.catchJumps(() => body.metered(compileBody, unit.at))
-  const ends = conditions.filter(({ kind }) => kind !== 'require')
-  if (before.length > 0 || ends.length > 0) {
-    const inner = run
-    const bind = bindLocal(scope.declare('result', ends))
-    const after = ends.map(each => compileCondition(body, unit, each))
-    const { machine } = body
-    run = frame => {
-      for (const check of before) check(frame)
-      const value = inner(frame)
-      const result = value === JUMP ? machine.returned : value
-      bind(frame, result)
-      for (const check of after) check(frame)
-      return result
-    }
+  const { frame, machine } = body
+  for (const param of params) frame.declare(param)
+  unit.defaults = defaults.map(value => (value === null ? null : body.value(value)))
+  const run = body.catchJumps(() => body.metered(compileBody, unit.at))
+  unit.size = frame.size
+  if (before.length === 0 && after.length === 0) {
+    unit.run = run
+    return
   }
-  unit.defaults = defaults
-  unit.size = scope.size
-  unit.run = run
-}
-
-function compileCondition(
-  body: BodyCompiler,
-  { name }: FunctionUnit,
-  { kind, condition, message }: ProgramCondition
-): Eval {
-  const test = body.value(condition)
-  const at = startOf(condition)
-  return frame => {
-    if (!truth(test(frame), at)) {
-      fail('RUN_ASSERTION', `${message ?? `@${kind} of ${name} failed`}`, at)
-    }
-    return null
+  unit.run = own => {
+    for (const check of before) check(own, null)
+    const value = run(own)
+    const result = value === JUMP ? machine.returned : value
+    for (const check of after) check(own, result)
+    return result
   }
 }
 
-function startOf(expression: HirExpression): number {
-  if ('Binary' in expression) return expression.Binary[3].start
-  if ('Call' in expression) return expression.Call[3].start
-  if ('MethodCall' in expression) return expression.MethodCall[3].start
-  if ('Ident' in expression) return expression.Ident[1].start
-  return 'Unary' in expression ? expression.Unary[2].start : -1
+/**
+ * Compiles a condition: code with the parameters of its function, and the variable `result` after them. `body` is a
+ * compiler of its own.
+ */
+export function compileCondition(body: BodyCompiler, { params, block }: Hir.Body, message: string): Condition {
+  const { frame } = body
+  for (const param of params) frame.declare(param)
+  const result = frame.locals.findIndex(({ name }, id) => name === 'result' && !params.includes(id))
+  const bind = result < 0 ? null : bindVariable(frame.declare(result))
+  const test = body.asValue(() => body.block(block))
+  const at = block.at(-1)?.span.start ?? -1
+  const { length } = params
+  return (args, value) => {
+    const own: CallFrame = new Array(frame.size)
+    for (let index = 0; index < length; index++) own[index] = args[index] as Value
+    bind?.(own, value)
+    if (!truth(test(own), at)) fail('RUN_ASSERTION', message, at)
+  }
 }
 
 /** Runs a function whose arguments are in its frame. */
@@ -118,23 +116,24 @@ function traced(thrown: unknown, name: string, at: number): unknown {
 /** Returns a function as a value. `prepare` fills the frame before the defaults. */
 export function callableOf(machine: Machine, unit: FunctionUnit, prepare?: (frame: CallFrame) => void): Callable {
   return new Callable(unit.name, unit.params, (args, at) => {
-    if (args.length > unit.params.length) {
-      const [takes, got] = [unit.params.length, args.length]
-      fail('RUN_ARGUMENTS', `${unit.name} takes ${takes} ${takes === 1 ? 'argument' : 'arguments'}, got ${got}`, at)
-    }
+    assertArity(unit, args, at)
     const frame: CallFrame = new Array(unit.size)
     for (let index = 0; index < args.length; index++) frame[index] = args[index] as Value
     prepare?.(frame)
-    fillDefaults(unit, frame, args.length, at)
+    for (let index = args.length; index < unit.params.length; index++) fillDefault(unit, frame, index, at)
     return invoke(machine, unit, frame, at)
   })
 }
 
-function fillDefaults(unit: FunctionUnit, frame: CallFrame, argCount: number, at: number): void {
-  for (let index = argCount; index < unit.params.length; index++) fillDefault(unit, frame, index, at)
+/** Throws `RUN_ARGUMENTS` for more arguments than the function has parameters. */
+export function assertArity({ name, params }: FunctionUnit, args: readonly unknown[], at: number): void {
+  const [takes, got] = [params.length, args.length]
+  if (got > takes) {
+    fail('RUN_ARGUMENTS', `${name} takes ${takes} ${takes === 1 ? 'argument' : 'arguments'}, got ${got}`, at)
+  }
 }
 
-function fillDefault(unit: FunctionUnit, frame: CallFrame, index: number, at: number): void {
+export function fillDefault(unit: FunctionUnit, frame: CallFrame, index: number, at: number): void {
   const value = unit.defaults[index]
   if (value === null || value === undefined) {
     fail('RUN_ARGUMENTS', `${unit.name} needs an argument ${unit.params[index]}`, at)
@@ -153,32 +152,32 @@ export function enter(machine: Machine, unit: FunctionUnit, args: readonly (Valu
   return invoke(machine, unit, frame, unit.at)
 }
 
-type LambdaParts = readonly [
-  params: readonly HirParam[],
-  result: unknown,
-  body: HirExpression,
-  span: { readonly start: number }
-]
+export function unitOf(name: string, { params, locals }: Hir.Body, at: number): FunctionUnit {
+  const names = params.map(param => (locals[param] as Hir.Local).name)
+  return { name, params: names, at, defaults: [], size: 0, run: () => null }
+}
 
-/** Compiles a closure. Captured values are copied when it is created; captured mutable variables are shared cells. */
-export function compileLambda(body: BodyCompiler, [params, , expression, span]: LambdaParts): Eval {
+/** Compiles a lambda. Captured values are copied when it is created; captured mutable variables are shared cells. */
+export function compileLambda(body: BodyCompiler, node: Hir.Lambda): Eval {
   const inner = body.inner()
   const unit: FunctionUnit = {
     name: 'fn',
-    params: params.map(({ name }) => name),
-    at: span.start,
+    params: node.params.map(param => (body.frame.locals[param] as Hir.Local).name),
+    at: node.span.start,
     defaults: [],
     size: 0,
     run: () => null
   }
-  compileFunction(inner, unit, params, () => inner.statement(expression))
-  const copies = inner.scope.captures.map(({ from, to }) => [from.slot, to.slot] as const)
+  compileFunction(inner, unit, node, () => inner.statement(node.body))
+  const { captures } = inner.frame
   const { machine } = body
+  // Most lambdas of lists capture nothing.
+  if (captures.length === 0) return () => callableOf(machine, unit)
   return frame => {
-    const captured = copies.map(([slot]) => frame[slot] as Value | Cell)
+    const captured = captures.map(({ from }) => frame[from] as Value | Cell)
     return callableOf(machine, unit, own => {
-      for (let index = 0; index < copies.length; index++) {
-        own[(copies[index] as readonly [number, number])[1]] = captured[index] as Value
+      for (let index = 0; index < captures.length; index++) {
+        own[(captures[index] as { readonly to: number }).to] = captured[index] as Value
       }
     })
   }

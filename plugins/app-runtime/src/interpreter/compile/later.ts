@@ -1,4 +1,4 @@
-import type { HirArgument, HirExpression, HirType } from '@svc/contracts'
+import type { Hir, HirType } from '@svc/contracts'
 import { callOptions } from '../../workflows/call-options.ts'
 import { durationOf } from '../duration.ts'
 import { fail } from '../failure.ts'
@@ -16,39 +16,31 @@ const OPTIONS: Value = new Map<string, Value>([
   ['initial_backoff', 1000]
 ])
 
-type Call = Extract<HirExpression, { readonly Call: unknown }>['Call']
-
 /**
  * Compiles `run_later(after, f(args))` and `run_at(time, f(args))`; null for other calls. The arguments are evaluated
  * now; the function is called by a workflow run, which is stored in the transaction of the caller. Returns the id of the
  * run.
  */
-export function compileLater(body: BodyCompiler, [callee, args, , { start: at }]: Call): Eval | null {
-  const name = 'Ident' in callee ? callee.Ident[0] : ''
-  if (name !== 'run_later' && name !== 'run_at') return null
-  const { names, scope } = body
-  if (scope.lookup(name) !== undefined || names.function(name) !== undefined || names.constructorNames(name) !== null) {
-    return null
+export function compileLater(body: BodyCompiler, { native, args, span: { start: at } }: Hir.CallNative): Eval | null {
+  if (native !== 'run_later' && native !== 'run_at') return null
+  const [when, call] = args
+  const unit = call?.kind === 'Call' ? body.names.function(call.name) : undefined
+  if (when === undefined || call?.kind !== 'Call' || unit === undefined || unit.takesOptions === true) {
+    const first = native === 'run_later' ? 'a duration' : 'a time'
+    return () => fail('RUN_ARGUMENTS', `${native} needs ${first} and a call of a function of the program`, at)
   }
-  const [when, call] = args.map(({ value }) => value)
-  const target = call === undefined ? null : calledUnit(body, call)
-  if (when === undefined || target === null || args.length !== 2) {
-    const first = name === 'run_later' ? 'a duration' : 'a time'
-    return () => fail('RUN_ARGUMENTS', `${name} needs ${first} and a call of a function of the program`, at)
-  }
-  const { unit, args: given } = target
   const collected: FunctionUnit = Object.create(unit, {
     // The arguments in the order of the parameters, with defaults, in place of the result.
     run: { value: (frame: CallFrame): Value => frame.slice(0, unit.params.length) as Value[] }
   })
   const time = body.value(when)
-  const evaluate = callOfUnit(body, collected, given, at)
+  const evaluate = callOfUnit(body, collected, call)
   const { machine } = body
   return frame => {
     const { workflows } = machine
     if (workflows === null) return fail('RUN_UNSUPPORTED', `${unit.name} cannot be called later here`, at)
     const now = machine.host.now()
-    const due = name === 'run_later' ? now + Math.max(0, durationOf(time(frame))) : timeOf(time(frame), at)
+    const due = native === 'run_later' ? now + Math.max(0, durationOf(time(frame))) : timeOf(time(frame), at)
     return workflows.later(unit.name, due, evaluate(frame))
   }
 }
@@ -75,17 +67,6 @@ export function defineLater(machine: Machine, unit: FunctionUnit, returns: HirTy
       })
     }
   })
-}
-
-function calledUnit(
-  body: BodyCompiler,
-  expression: HirExpression
-): { readonly unit: FunctionUnit; readonly args: readonly HirArgument[] } | null {
-  if (!('Call' in expression) || !('Ident' in expression.Call[0])) return null
-  const [[name]] = [expression.Call[0].Ident]
-  if (body.scope.lookup(name) !== undefined) return null
-  const unit = body.names.function(name)
-  return unit === undefined || unit.takesOptions === true ? null : { unit, args: expression.Call[1] }
 }
 
 /** Returns a time in Unix milliseconds. */

@@ -1,28 +1,27 @@
-import type { HirExpression, HirSpan } from '@svc/contracts'
+import type { Hir } from '@svc/contracts'
 import { fail } from '../failure.ts'
 import { identityOf, identityValue } from '../identity.ts'
 import { jsonMember, jsonValue } from '../json.ts'
 import type { Eval } from '../machine.ts'
 import { typeName } from '../type-name.ts'
-import { isList, isRecord, Json, Opaque, Tagged, Tuple, type Value } from '../value.ts'
-import { type BodyCompiler, peekLocal } from './body-compiler.ts'
-import { pathOf } from './paths.ts'
+import { isList, isRecord, Json, NONE, Opaque, Tagged, Tuple, type Value } from '../value.ts'
+import { type BodyCompiler, constant } from './body-compiler.ts'
 import { requestField } from './request-field.ts'
 
-type Entry = readonly [key: string, value: HirExpression]
-
-export function compileField(
-  body: BodyCompiler,
-  expression: { readonly FieldAccess: readonly [HirExpression, string, HirSpan] }
-): Eval {
-  const [object, field, { start: at }] = expression.FieldAccess
-  const path = pathOf(expression)
-  const host = path === null ? null : body.names.hostValue(body, path, at)
-  if (host !== null) return host
-  const ofRequest = requestField(body, object, field, at)
+export function compileField(body: BodyCompiler, node: Hir.Field): Eval {
+  const { object, name, span } = node
+  const { start: at } = span
+  const ofRequest = requestField(body, node)
   if (ofRequest !== null) return ofRequest
-  const value = body.value(object)
-  return frame => fieldOf(value(frame), field, at)
+  const value = body.peek(object)
+  return frame => {
+    const record = value(frame)
+    if (isRecord(record)) {
+      const found = record.get(name)
+      if (found !== undefined) return found
+    }
+    return fieldOf(record, name, at)
+  }
 }
 
 export function fieldOf(value: Value, field: string, at: number): Value {
@@ -30,10 +29,7 @@ export function fieldOf(value: Value, field: string, at: number): Value {
     const found = value.get(field)
     return found === undefined ? fail('RUN_INDEX', `the record has no field ${field}${fieldsOf(value)}`, at) : found
   }
-  if (value instanceof Tuple) {
-    const item = value.items[Number(field)]
-    return item === undefined ? fail('RUN_INDEX', `a tuple of ${value.items.length} has no item ${field}`, at) : item
-  }
+  if (value instanceof Tuple) return itemOf(value, Number(field), at)
   if (value instanceof Tagged) {
     const item = value.fields[value.names.indexOf(field)]
     return item === undefined ? fail('RUN_INDEX', `${value.tag} has no field ${field}`, at) : item
@@ -41,6 +37,19 @@ export function fieldOf(value: Value, field: string, at: number): Value {
   if (value instanceof Json) return jsonMember(value, field, at)
   if (value instanceof Opaque && Object.hasOwn(value.fields, field)) return (value.fields[field] as () => Value)()
   return fail('RUN_TYPE', `${typeName(value)} has no field ${field}`, at)
+}
+
+export function compileItem(body: BodyCompiler, { object, index, span: { start: at } }: Hir.Item): Eval {
+  const value = body.peek(object)
+  return frame => {
+    const tuple = value(frame)
+    return tuple instanceof Tuple ? itemOf(tuple, index, at) : fieldOf(tuple, String(index), at)
+  }
+}
+
+function itemOf({ items }: Tuple, index: number, at: number): Value {
+  const item = items[index]
+  return item === undefined ? fail('RUN_INDEX', `a tuple of ${items.length} has no item ${index}`, at) : item
 }
 
 function fieldsOf(record: ReadonlyMap<string, Value>): string {
@@ -56,11 +65,8 @@ export function positionOf(length: number, index: Value, at: number): number {
   return fail('RUN_INDEX', `there is no element ${index}: the length is ${length}`, at)
 }
 
-export function compileIndex(
-  body: BodyCompiler,
-  [object, index, { start: at }]: readonly [HirExpression, HirExpression, HirSpan]
-): Eval {
-  const whole = lookedInto(body, object)
+export function compileIndex(body: BodyCompiler, { object, index, span: { start: at } }: Hir.Index): Eval {
+  const whole = body.peek(object)
   const position = body.value(index)
   return frame => {
     const value = whole(frame)
@@ -68,14 +74,6 @@ export function compileIndex(
     if (isList(value)) return value[positionOf(value.length, key, at)] as Value
     return elementOf(value, key, at)
   }
-}
-
-/** Compiles an expression of whose value only a part is used. */
-export function lookedInto(body: BodyCompiler, expression: HirExpression): Eval {
-  const local = 'Ident' in expression ? body.scope.lookup(expression.Ident[0]) : undefined
-  if (local === undefined || local.ownerSlot < 0) return body.value(expression)
-  body.weight++
-  return peekLocal(local)
 }
 
 export function elementOf(value: Value, key: Value, at: number): Value {
@@ -98,48 +96,68 @@ export function elementOf(value: Value, key: Value, at: number): Value {
   return fail('RUN_TYPE', `${typeName(value)} has no elements`, at)
 }
 
-export function compileRecord(body: BodyCompiler, entries: readonly Entry[], at: number): Eval {
-  const compiled = entries.map(([key, value]) => [key, body.value(value)] as const)
-  const { machine } = body
+export function compileRecord(body: BodyCompiler, entries: readonly Hir.NamedExpr[], at: number): Eval {
+  return recordOf(
+    body,
+    entries.map(([key, value]) => [key, body.value(value)]),
+    at
+  )
+}
+
+function recordOf(
+  { machine }: BodyCompiler,
+  entries: readonly (readonly [key: string, value: Eval])[],
+  at: number
+): Eval {
+  const bytes = 64 + 32 * entries.length
   return frame => {
-    machine.allocate(64 + 32 * compiled.length, at)
+    machine.allocate(bytes, at)
     const record = new Map<string, Value>()
-    for (const [key, value] of compiled) record.set(key, value(frame))
+    for (const [key, value] of entries) record.set(key, value(frame))
     return record
   }
 }
 
-/** Compiles a constructor with named fields, or a record with the defaults of its type. */
-export function compileStruct(
-  body: BodyCompiler,
-  { name, fields, span }: { readonly name: string; readonly fields: readonly Entry[]; readonly span: HirSpan }
-): Eval {
-  const fieldNames = body.names.constructorNames(name)
-  if (fieldNames === null && name === 'Identity' && !body.names.hasType(name)) {
+/** Compiles a struct or a row, with the defaults of the members that the literal omits. */
+export function compileStruct(body: BodyCompiler, { name, fields, span }: Hir.Struct): Eval {
+  const { names } = body
+  if (name === 'Identity' && !names.hasType(name)) {
     const record = compileRecord(body, fields, span.start)
     return frame => identityValue(identityOf(record(frame)))
   }
-  if (fieldNames === null) {
-    const names = new Set(fields.map(([key]) => key))
-    const missing = body.names.defaultsOf(name).filter(([key]) => !names.has(key))
-    for (const [key] of missing) names.add(key)
-    const empty = body.names.optionsOf(name).filter(key => !names.has(key))
-    const nothing = empty.map((key): Entry => [key, { Ident: ['None', span] }])
-    return compileRecord(body, [...fields, ...missing, ...nothing], span.start)
+  const written = new Set(fields.map(([key]) => key))
+  const omitted = names.omissibleOf(name).filter(([key]) => !written.has(key))
+  const rest = omitted.map(([key, value]) => [key, value ?? constant(NONE)] as const)
+  return recordOf(body, [...fields.map(([key, value]) => [key, body.value(value)] as const), ...rest], span.start)
+}
+
+/** Compiles a variant with its payload. */
+export function compileVariant(body: BodyCompiler, { name, args, fields, span }: Hir.Variant): Eval {
+  const fieldNames = body.names.constructorNames(name)
+  if (fieldNames === null) return builtinVariant(body, name, args[0])
+  const values = args.map(arg => body.value(arg))
+  if (values.length < fieldNames.length) {
+    const missing = fieldNames.find((_, index) => !fields.includes(index))
+    return () => fail('RUN_ARGUMENTS', `${name} needs a field ${missing}`, span.start)
   }
-  const unknown = fields.find(([key]) => !fieldNames.includes(key))
-  const missing = fieldNames.find(key => !fields.some(([field]) => field === key))
-  if (unknown !== undefined || missing !== undefined) {
-    const problem = unknown === undefined ? `needs a field ${missing}` : `has no field ${unknown[0]}`
-    return () => fail('RUN_ARGUMENTS', `${name} ${problem}`, span.start)
-  }
-  const record = compileRecord(body, fields, span.start)
+  if (values.length === 0) return constant(new Tagged(name, []))
+  const { machine } = body
+  const bytes = 64 + 32 * values.length
   return frame => {
-    const values = record(frame) as ReadonlyMap<string, Value>
-    return new Tagged(
-      name,
-      fieldNames.map(key => values.get(key) as Value),
-      fieldNames
-    )
+    machine.allocate(bytes, span.start)
+    const items: Value[] = new Array(values.length)
+    for (let index = 0; index < values.length; index++) {
+      items[fields[index] as number] = (values[index] as Eval)(frame)
+    }
+    return new Tagged(name, items, fieldNames)
   }
+}
+
+/** Compiles `Some(x)`, `Ok(x)`, `Error(x)` and `None`. */
+function builtinVariant(body: BodyCompiler, name: string, arg: Hir.Expr | undefined): Eval {
+  if (name === 'None') return constant(NONE)
+  const tag = name === 'Err' ? 'Error' : name
+  if (arg === undefined) return () => new Tagged(tag, [null])
+  const value = body.value(arg)
+  return frame => new Tagged(tag, [value(frame)])
 }

@@ -1,59 +1,58 @@
-import type { HirExpression, HirPattern } from '@svc/contracts'
+import { type Hir, unreachable } from '@svc/contracts'
 import { Decimal } from '../decimal.ts'
 import { isEqual } from '../equality.ts'
 import { fail } from '../failure.ts'
 import type { CallFrame } from '../machine.ts'
 import { Float, Tagged, Tuple, type Value } from '../value.ts'
-import { type BodyCompiler, bindLocal } from './body-compiler.ts'
-import type { Local } from './scope.ts'
+import { type BodyCompiler, bindVariable } from './body-compiler.ts'
 
-/** Binds the names of a pattern; returns false if the value does not match. */
+/** Binds the variables of a pattern; returns false if the value does not match. */
 export type Bind = (frame: CallFrame, value: Value) => boolean
 
-/** Compiles a pattern. `shared` holds the variables of the first alternative; the other alternatives bind them too. */
-export function compilePattern(
-  body: BodyCompiler,
-  pattern: HirPattern,
-  isMutable: boolean,
-  shared: Map<string, Local> | null = null
-): Bind {
+/** Compiles a pattern of a `let`, a loop or an arm. */
+export function compilePattern(body: BodyCompiler, pattern: Hir.Pattern): Bind {
   body.weight++
-  if ('Wildcard' in pattern) return () => true
-  if ('Ident' in pattern) {
-    const [name] = pattern.Ident
-    const local = shared?.get(name) ?? body.scope.declare(name, pattern, isMutable)
-    shared?.set(name, local)
-    const bind = bindLocal(local)
-    return (frame, value) => {
-      bind(frame, value)
-      return true
+  switch (pattern.kind) {
+    case 'Wildcard':
+      return () => true
+    case 'Bind': {
+      const bind = bindVariable(body.frame.declare(pattern.local))
+      return (frame, value) => {
+        bind(frame, value)
+        return true
+      }
     }
-  }
-  if ('Literal' in pattern) {
-    const literal = literalOf(pattern.Literal[0])
-    return typeof literal === 'object' ? (_, value) => isEqual(literal, value) : (_, value) => value === literal
-  }
-  if ('Tuple' in pattern) {
-    const items = pattern.Tuple[0].map(item => compilePattern(body, item, isMutable, shared))
-    return (frame, value) => {
-      if (!(value instanceof Tuple) || value.items.length !== items.length) return false
-      return items.every((item, index) => item(frame, value.items[index] as Value))
+    case 'Literal': {
+      const literal = literalOf(pattern.value)
+      return typeof literal === 'object' ? (_, value) => isEqual(literal, value) : (_, value) => value === literal
     }
+    case 'Tuple': {
+      const items = pattern.items.map(item => compilePattern(body, item))
+      return (frame, value) => {
+        if (!(value instanceof Tuple) || value.items.length !== items.length) return false
+        return items.every((item, index) => item(frame, value.items[index] as Value))
+      }
+    }
+    case 'Variant':
+      return variantPattern(
+        pattern.name === 'Err' ? 'Error' : pattern.name,
+        pattern.args.map(arg => compilePattern(body, arg))
+      )
+    default:
+      return unreachable(pattern)
   }
-  if ('Or' in pattern) {
-    const declared = shared ?? new Map<string, Local>()
-    const choices = pattern.Or[0].map(choice => compilePattern(body, choice, isMutable, declared))
-    return (frame, value) => choices.some(choice => choice(frame, value))
-  }
-  const [name, args] = pattern.Constructor
-  return constructorPattern(
-    name === 'Err' ? 'Error' : name,
-    args.map(arg => compilePattern(body, arg, isMutable, shared))
-  )
 }
 
-/** Compiles a constructor pattern. A pattern without arguments matches any arguments. */
-function constructorPattern(tag: string, args: readonly Bind[]): Bind {
+/** Compiles the patterns of an arm: `A | B`. They bind the same variables. */
+export function compileAlternatives(body: BodyCompiler, patterns: readonly Hir.Pattern[]): Bind {
+  const choices = patterns.map(pattern => compilePattern(body, pattern))
+  const [only] = choices
+  if (only !== undefined && choices.length === 1) return only
+  return (frame, value) => choices.some(choice => choice(frame, value))
+}
+
+/** Compiles the pattern of a variant. A pattern without arguments matches any arguments. */
+function variantPattern(tag: string, args: readonly Bind[]): Bind {
   const [only] = args
   if (only === undefined) {
     if (tag === 'Unit') return (_, value) => value === null
@@ -72,11 +71,38 @@ function constructorPattern(tag: string, args: readonly Bind[]): Bind {
   }
 }
 
-function literalOf(expression: HirExpression): Value {
-  if ('IntLit' in expression) return expression.IntLit[0]
-  if ('StringLit' in expression) return expression.StringLit[0]
-  if ('BoolLit' in expression) return expression.BoolLit[0]
-  if ('FloatLit' in expression) return new Float(expression.FloatLit[0])
-  const digits = 'DecimalLit' in expression ? expression.DecimalLit[0] : ''
-  return Decimal.parse(digits) ?? fail('RUN_TYPE', 'a pattern contains an expression that is not a literal')
+function literalOf(literal: Hir.Int | Hir.Float | Hir.Decimal | Hir.Str | Hir.Bool): Value {
+  switch (literal.kind) {
+    case 'Int':
+    case 'Str':
+    case 'Bool':
+      return literal.value
+    case 'Float':
+      return new Float(literal.value)
+    case 'Decimal':
+      return decimalOf(literal)
+    default:
+      return unreachable(literal)
+  }
+}
+
+export function decimalOf({ digits, span }: Hir.Decimal): Decimal {
+  return Decimal.parse(digits) ?? fail('RUN_TYPE', `${digits} is not a decimal`, span.start)
+}
+
+/** Returns the variables that a pattern binds. */
+export function localsOf(pattern: Hir.Pattern): readonly Hir.LocalId[] {
+  switch (pattern.kind) {
+    case 'Bind':
+      return [pattern.local]
+    case 'Variant':
+      return pattern.args.flatMap(localsOf)
+    case 'Tuple':
+      return pattern.items.flatMap(localsOf)
+    case 'Wildcard':
+    case 'Literal':
+      return []
+    default:
+      return unreachable(pattern)
+  }
 }

@@ -1,41 +1,43 @@
-import {
-  type AuthRule,
-  type HirBlock,
-  type HirExpression,
-  type HirFunction,
-  type HirNamedField,
-  type HirParam,
-  type HirRoute,
-  type HirType,
-  type Program,
-  routeParameters
-} from '@svc/contracts'
+import type { AuthRule, Hir, HirNamedField, HirSpan, HirType, Program } from '@svc/contracts'
 import { ProgramTables } from '../../database/program-tables.ts'
+import type { Codec } from '../../wire/codec.ts'
+import { WireTypes } from '../../wire/wire-types.ts'
 import { BUILTINS } from '../builtins.ts'
 import { fail } from '../failure.ts'
 import type { CallFrame, Eval, Machine } from '../machine.ts'
-import { callNative, type Native } from '../native.ts'
-import { HOST_NAMESPACES, NATIVES } from '../natives.ts'
-import { Callable, NONE, Tagged, type Value } from '../value.ts'
+import { callNative } from '../native.ts'
+import { NATIVES } from '../natives.ts'
+import { Callable, Tagged, type Value } from '../value.ts'
 import { compileActor } from './actors.ts'
-import { BodyCompiler, constant, readLocal, unsupported } from './body-compiler.ts'
-import { atPosition } from './calls.ts'
-import { sequence } from './control.ts'
-import { makeActivity, makeWorkflow } from './durable.ts'
+import { BodyCompiler, constant, peekVariable, unsupported } from './body-compiler.ts'
+import { placed } from './calls.ts'
+import { countSteps, makeActivity, makeWorkflow } from './durable.ts'
 import { FORMS } from './expressions.ts'
-import { callableOf, compileFunction, type FunctionUnit } from './functions.ts'
+import { Frame } from './frame.ts'
+import {
+  type Condition,
+  callableOf,
+  compileCondition,
+  compileFunction,
+  type FunctionUnit,
+  unitOf
+} from './functions.ts'
 import { asGuarded } from './guards.ts'
 import { defineLater } from './later.ts'
 import { asTransaction } from './mutations.ts'
-import { rootOf } from './paths.ts'
-import { compilePattern } from './patterns.ts'
+import { compilePattern, localsOf } from './patterns.ts'
 import type { ProgramNames } from './program-names.ts'
-import { VariableUses } from './scope.ts'
 
+/** A function with its code. */
 interface Declared {
   readonly unit: FunctionUnit
-  readonly params: readonly HirParam[]
-  readonly body: HirBlock
+  readonly code: Hir.Body
+}
+
+interface Named {
+  readonly name: string
+  readonly code: Hir.Body
+  readonly span: HirSpan
 }
 
 /** Compiles all functions of a program. `begin` evaluates its constants in order. */
@@ -48,17 +50,13 @@ export class ProgramCompiler implements ProgramNames {
   readonly #constructors = new Map<string, readonly string[]>()
   readonly #constants = new Map<string, { value: Value | undefined }>()
   readonly #unavailable = new Map<string, string>()
-  /** Options of activities after `with`. */
-  readonly #options = new Map<FunctionUnit, Eval>()
+  readonly #values = new Map<Hir.Body, () => Value>()
   readonly #begin: (() => void)[] = []
   /** Required identities, by function or route. */
   readonly #guards: ReadonlyMap<string, AuthRule>
-  /** Functions and routes in which `request` is the request. */
-  readonly #exposed = new Set<FunctionUnit>()
+  readonly #types: WireTypes
   readonly tables: ProgramTables
   readonly users: Program['users']
-  hasRequest = false
-  isIdentified = false
 
   constructor(program: Program, machine: Machine) {
     this.#program = program
@@ -69,10 +67,10 @@ export class ProgramCompiler implements ProgramNames {
         auth === null || kind === 'page' ? [] : [[name, auth] as const]
       )
     )
-    this.tables = new ProgramTables(
-      program,
-      expression => this.expression(expression)(),
-      () => (machine.request.caller.isSystem ? null : machine.request.caller)
+    const evaluate = (code: Hir.Body): Value => this.valueOf(code)()
+    this.#types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
+    this.tables = new ProgramTables(program, evaluate, () =>
+      machine.request.caller.isSystem ? null : machine.request.caller
     )
     this.#declare()
     const all = [this.#functions, this.#tests, this.#routes].flatMap(each => [...each.values()])
@@ -84,16 +82,19 @@ export class ProgramCompiler implements ProgramNames {
     return this.#tests.get(name)?.unit
   }
 
-  /** Returns a route by method and path: `GET /tasks`. Its parameters are those of {@link routeParameters}. */
+  /** Returns a route by method and path: `GET /tasks`. Its parameters are those of `routeParameters`. */
   route(contract: string): FunctionUnit | undefined {
     return this.#routes.get(contract)?.unit
   }
 
-  /** Compiles an expression outside functions. */
-  expression(expression: HirExpression): () => Value {
-    const body = new BodyCompiler(this.#machine, this, FORMS, new VariableUses())
-    const run = body.metered(() => body.value(expression))
-    return () => run(new Array(body.scope.size))
+  valueOf(code: Hir.Body): () => Value {
+    const known = this.#values.get(code)
+    if (known !== undefined) return known
+    const body = this.#body(code)
+    const run = body.asValue(() => body.block(code.block))
+    const value = (): Value => run(new Array(body.frame.size))
+    this.#values.set(code, value)
+    return value
   }
 
   /** Evaluates the constants. */
@@ -106,19 +107,15 @@ export class ProgramCompiler implements ProgramNames {
     return this.#functions.get(name)?.unit
   }
 
-  actorParams(name: string): readonly HirParam[] | null {
+  handlerParams(actor: string, event: string): readonly string[] {
     const { actors, agents } = this.#program.module
-    const actor = actors.find(each => each.name === name)
-    if (actor !== undefined) return actor.params ?? []
-    return agents.some(each => each.name === name) ? [] : null
+    const declared = [...actors, ...agents].find(({ name }) => name === actor)
+    const handler = declared?.handlers.find(each => each.event_name === event)
+    return handler?.params.map(({ name }) => name) ?? []
   }
 
   constructorNames(name: string): readonly string[] | null {
     return this.#constructors.get(name) ?? null
-  }
-
-  defaultsOf(type: string): readonly (readonly [string, HirExpression])[] {
-    return this.#program.defaults.filter(each => each.type === type).map(({ field, value }) => [field, value])
   }
 
   hasType(name: string): boolean {
@@ -126,133 +123,125 @@ export class ProgramCompiler implements ProgramNames {
     return [...types, ...tables].some(each => each.name === name)
   }
 
-  optionsOf(type: string): readonly string[] {
+  omissibleOf(type: string): readonly (readonly [string, Eval | null])[] {
+    const defaults = this.#program.defaults
+      .filter(each => each.type === type)
+      .map(({ field, code }): [string, Eval] => [field, this.valueOf(code)])
     const { types, tables } = this.#program.module
     const fields: readonly HirNamedField[] =
       tables.find(({ name }) => name === type)?.fields.map(({ name, type_ann }) => [name, type_ann]) ??
       types.find(({ name }) => name === type)?.fields ??
       []
-    return fields.filter(([, declared]) => isOption(declared)).map(([name]) => name)
+    const options = fields.filter(([name, declared]) => isOption(declared) && !defaults.some(([each]) => each === name))
+    return [...defaults, ...options.map(([name]) => [name, null] as const)]
   }
 
-  native(path: string): Native | undefined {
-    return NATIVES.get(path) ?? NATIVES.get(`std.${path}`)
+  codec(type: Hir.Type): Codec | null {
+    return this.#types.codecOf(type)
   }
 
   unavailable(name: string): string | undefined {
     return this.#unavailable.get(name)
   }
 
-  isHost(body: BodyCompiler, root: string): boolean {
-    if (body.scope.lookup(root) !== undefined || this.#functions.has(root) || this.#constants.has(root)) return false
-    return HOST_NAMESPACES.has(root)
+  readConstant(name: string, at: number): Eval {
+    const cell = this.#constants.get(name)
+    if (cell === undefined) return () => fail('RUN_UNDEFINED', `${name} is not defined`, at)
+    return () => cell.value ?? this.#initialised(cell.value, name, at)
   }
 
-  hostValue(body: BodyCompiler, path: string, at: number): Eval | null {
-    if (!this.isHost(body, rootOf(path))) return null
-    const host = this.native(path)
-    return host === undefined ? unsupported(path, at) : this.#nativeValue(path, host)
+  functionValue(name: string, at: number): Eval {
+    const unit = this.function(name)
+    return unit === undefined ? unsupported(name, at) : constant(callableOf(this.#machine, unit))
   }
 
-  read(name: string, at: number): Eval {
-    const constantCell = this.#constants.get(name)
-    if (constantCell !== undefined) {
-      return () => this.#initialised(constantCell.value, name, at)
-    }
-    const unit = this.#functions.get(name)?.unit
-    if (unit !== undefined) return constant(callableOf(this.#machine, unit))
-    const fields = this.#constructors.get(name)
-    if (fields !== undefined) return constant(constructorValue(name, fields))
-    if (BUILTINS.has(name)) return constant(BUILTINS.get(name) as Value)
-    const host = NATIVES.get(name)
-    if (host !== undefined) return this.#nativeValue(name, host)
-    const unavailable = this.#unavailable.get(name)
-    if (unavailable !== undefined) return unsupported(unavailable, at)
-    if (HOST_NAMESPACES.has(name)) return unsupported(`${name} as a value`, at)
+  nativeValue(key: string, at: number): Eval {
+    if (BUILTINS.has(key)) return constant(BUILTINS.get(key) as Value)
+    const host = NATIVES.get(key)
+    if (host === undefined) return unsupported(key, at)
     const machine = this.#machine
-    if (name === 'request' && this.hasRequest) return () => machine.request.value
-    return () => fail('RUN_UNDEFINED', `${name} is not defined`, at)
+    const call = (args: Value[], position: number): Value => {
+      try {
+        return callNative(machine, key, host, args)
+      } catch (thrown) {
+        throw placed(thrown, position)
+      }
+    }
+    return constant(new Callable(key, null, call))
+  }
+
+  constructorValue(name: string): Eval {
+    const fields = this.#constructors.get(name)
+    return fields === undefined ? this.nativeValue(name, -1) : constant(constructorValue(name, fields))
   }
 
   #initialised(value: Value | undefined, name: string, at: number): Value {
     return value === undefined ? fail('RUN_UNDEFINED', `${name} is used before it has a value`, at) : value
   }
 
-  #nativeValue(name: string, host: Native): Eval {
-    const machine = this.#machine
-    return constant(new Callable(name, null, (args, at) => atPosition(at, () => callNative(machine, name, host, args))))
+  #body(code: Hir.Body): BodyCompiler {
+    return new BodyCompiler(this.#machine, this, FORMS, new Frame(code.locals, null))
   }
 
   #declare(): void {
-    const { module, tests, constants } = this.#program
+    const { module, tests, constantCode } = this.#program
     for (const { variants } of module.types) {
-      for (const { name, fields } of variants)
+      for (const { name, fields } of variants) {
         this.#constructors.set(
           name,
           fields.map(([field]) => field)
         )
+      }
     }
     const tools = [...module.mcp_tools, ...module.mcp_resources].map(({ func }) => func)
     const endpoints = [...module.query_fns, ...module.mutation_fns, ...module.server_fns]
     for (const fn of [...module.functions, ...endpoints, ...tools]) this.#functions.set(fn.name, declared(fn))
-    for (const { name } of [...endpoints, ...tools]) {
-      const unit = this.function(name)
-      if (unit !== undefined) this.#exposed.add(unit)
-    }
     for (const fn of tests) this.#tests.set(fn.name, declared(fn))
-    for (const route of module.routes) this.#routes.set(route.route_contract, declared(routeFunction(route)))
+    for (const { route_contract: name, code, span } of module.routes) {
+      this.#routes.set(name, declared({ name, code, span }))
+    }
     for (const { name } of [...module.actors, ...module.agents]) this.#unavailable.set(name, `${name} without spawn`)
     for (const process of [...module.workflows, ...module.activities]) {
-      const { unit, ...rest } = declared(process)
-      this.#functions.set(process.name, { ...rest, unit: { ...unit, takesOptions: true } })
+      const { unit, code } = declared(process)
+      this.#functions.set(process.name, { code, unit: { ...unit, takesOptions: true } })
     }
     for (const { item } of module.imports) this.#unavailable.set(item, `the import ${item}`)
     for (const { alias } of module.rust_imports) this.#unavailable.set(alias, `the import ${alias}`)
     this.#unavailable.set('db', 'the database')
-    for (const statement of constants) this.#constant(statement)
+    for (const code of constantCode) this.#constant(code)
   }
 
-  #constant(statement: HirBlock[number]): void {
-    if (!('Let' in statement)) return
-    const { pattern, value } = statement.Let
-    const body = new BodyCompiler(this.#machine, this, FORMS, new VariableUses())
-    const bind = compilePattern(body, pattern, false)
-    const declared = [...body.scope.locals()]
-    const locals = declared.map(local => ({ read: readLocal(local), cell: this.#cellOf(local.name) }))
-    const name = declared[0]?.name ?? '_'
-    // Compiled on first use, when all names are declared.
+  /** Declares the variables of a constant. Its value is compiled on first use, when all names are declared. */
+  #constant(code: Hir.Body): void {
+    const [statement] = code.block
+    if (statement?.kind !== 'Let') return
+    const body = this.#body(code)
+    const bind = compilePattern(body, statement.pattern)
+    const variables = localsOf(statement.pattern).map(id => {
+      const { name } = code.locals[id] as Hir.Local
+      const cell: { value: Value | undefined } = { value: undefined }
+      this.#constants.set(name, cell)
+      return { name, read: peekVariable(body.frame.variable(id)), cell }
+    })
+    const name = variables[0]?.name ?? '_'
     let run: Eval | null = null
     this.#begin.push(() => {
-      const own = new BodyCompiler(this.#machine, this, FORMS, new VariableUses())
-      run ??= own.metered(() => own.value(value))
-      const frame: CallFrame = []
-      bind(frame, this.#evaluateConstant(name, run, own.scope.size))
-      for (const { read, cell } of locals) cell.value = read(frame)
+      run ??= body.asValue(() => body.metered(() => body.statement(statement.value)))
+      const frame: CallFrame = new Array(body.frame.size)
+      bind(frame, this.#evaluateConstant(name, run, frame))
+      for (const { read, cell } of variables) cell.value = read(frame)
     })
   }
 
   /** Evaluates a constant. `spawn` in it returns the same instance each time, because its id is the constant's name. */
-  #evaluateConstant(constant: string, run: Eval, size: number): Value {
+  #evaluateConstant(name: string, run: Eval, frame: CallFrame): Value {
     const { actors } = this.#machine
-    if (actors !== null) actors.naming = { constant, count: 0 }
+    if (actors !== null) actors.naming = { constant: name, count: 0 }
     try {
-      return run(new Array(size))
+      return run(frame)
     } finally {
       if (actors !== null) actors.naming = null
     }
-  }
-
-  /** Compiles a body, and the options of an activity, which may use its parameters. */
-  #statements(body: BodyCompiler, unit: FunctionUnit, statements: HirBlock): Eval {
-    const activity = unit.takesOptions && this.#program.module.activities.find(({ name }) => name === unit.name)
-    if (activity && activity.options !== undefined) this.#options.set(unit, body.value(activity.options))
-    return sequence(body, statements)
-  }
-
-  #cellOf(name: string): { value: Value | undefined } {
-    const cell: { value: Value | undefined } = { value: undefined }
-    this.#constants.set(name, cell)
-    return cell
   }
 
   /** Compiles activities, workflows, actors and agents. */
@@ -260,61 +249,69 @@ export class ProgramCompiler implements ProgramNames {
     const { activities, workflows, actors, agents } = this.#program.module
     const machine = this.#machine
     for (const activity of activities) {
-      const declared = this.#functions.get(activity.name)
-      const options = declared === undefined ? null : (this.#options.get(declared.unit) ?? null)
-      if (declared !== undefined) makeActivity(machine, declared.unit, activity, options)
+      const unit = this.function(activity.name)
+      if (unit !== undefined) makeActivity(machine, unit, activity, this.#options(activity.optionsCode))
     }
-    const steps = new Set(['workflow_wait', 'workflow_wait_signal', ...activities.map(({ name }) => name)])
-    for (const workflow of workflows) {
-      const unit = this.function(workflow.name)
-      if (unit !== undefined) makeWorkflow(machine, unit, workflow, steps)
+    const names = new Set(activities.map(({ name }) => name))
+    for (const { name, code } of workflows) {
+      const unit = this.function(name)
+      if (unit !== undefined) makeWorkflow(machine, unit, name, countSteps(code, names))
     }
     const { functions, query_fns, mutation_fns, server_fns } = this.#program.module
     for (const { name, return_type } of [...functions, ...query_fns, ...mutation_fns, ...server_fns]) {
       const unit = this.function(name)
       if (unit !== undefined && unit.takesOptions !== true) defineLater(machine, unit, return_type)
     }
-    for (const actor of [...actors, ...agents]) machine.actors?.define(compileActor(machine, this, actor))
+    for (const actor of [...actors, ...agents]) {
+      machine.actors?.define(compileActor(machine, code => this.#body(code), actor))
+    }
   }
 
-  #compile({ unit, params, body: statements }: Declared): void {
-    const conditions = this.#program.conditions.filter(each => each.of === unit.name)
-    const guard = this.#guards.get(unit.name)
-    this.hasRequest = this.#exposed.has(unit)
-    this.isIdentified = guard?.isOptional === false
-    const uses = new VariableUses()
-    const compileOnce = (): void => {
-      const body = new BodyCompiler(this.#machine, this, FORMS, uses)
-      compileFunction(body, unit, params, () => this.#statements(body, unit, statements), conditions)
+  /** Compiles the declared options of an activity, which may use its parameters. */
+  #options(code: Hir.Body | undefined): Eval | null {
+    if (code === undefined) return null
+    const body = this.#body(code)
+    for (const param of code.params) body.frame.declare(param)
+    const run = body.asValue(() => body.block(code.block))
+    const { length } = code.params
+    return args => {
+      const frame: CallFrame = new Array(body.frame.size)
+      for (let index = 0; index < length; index++) frame[index] = args[index] as Value
+      return run(frame)
     }
-    compileOnce()
-    // Captured variables are known only after the first pass.
-    if (uses.needsSecondPass) compileOnce()
-    const mutation = this.#program.module.mutation_fns.find(({ name }) => this.#functions.get(name)?.unit === unit)
-    if (mutation !== undefined) unit.run = asTransaction(this.#machine, unit.name, mutation.return_type, unit.run)
-    if (guard !== undefined) unit.run = asGuarded(this.#machine, unit.name, guard, unit.at, unit.run)
-    this.hasRequest = false
-    this.isIdentified = false
+  }
+
+  #compile({ unit, code }: Declared): void {
+    const { name, at } = unit
+    const conditions = this.#program.conditions.filter(each => each.of === name)
+    const compiled = (...kinds: readonly string[]): Condition[] =>
+      conditions
+        .filter(({ kind }) => kinds.includes(kind))
+        .map(({ kind, code: condition, message }) =>
+          compileCondition(this.#body(condition), condition, message ?? `@${kind} of ${name} failed`)
+        )
+    const body = this.#body(code)
+    compileFunction(body, unit, code, () => body.statements(code.block), {
+      before: compiled('require', 'invariant'),
+      after: compiled('ensure', 'invariant')
+    })
+    const guard = this.#guards.get(name)
+    const mutation = this.#program.module.mutation_fns.find(each => this.#functions.get(each.name)?.unit === unit)
+    if (mutation !== undefined) unit.run = asTransaction(this.#machine, name, mutation.return_type, unit.run)
+    if (guard !== undefined) unit.run = asGuarded(this.#machine, name, guard, at, unit.run)
   }
 }
 
-type DeclaredFunction = Pick<HirFunction, 'name' | 'params' | 'body' | 'span'>
-
-function declared({ name, params, body, span }: DeclaredFunction): Declared {
-  const names = params.map(param => param.name)
-  return { unit: { name, params: names, at: span.start, defaults: [], size: 0, run: () => null }, params, body }
+function declared({ name, code, span }: Named): Declared {
+  return { unit: unitOf(name, code, span.start), code }
 }
 
 function isOption(type: HirType): boolean {
   return typeof type === 'object' && 'Generic' in type && type.Generic[0] === 'Option'
 }
 
-function routeFunction(route: HirRoute): DeclaredFunction {
-  return { name: route.route_contract, params: routeParameters(route), body: route.body, span: route.span }
-}
-
 function constructorValue(name: string, fields: readonly string[]): Value {
-  if (fields.length === 0) return name === 'None' ? NONE : new Tagged(name, [])
+  if (fields.length === 0) return new Tagged(name, [])
   return new Callable(name, fields, (args, at) => {
     if (args.length === fields.length) return new Tagged(name, args, fields)
     const takes = fields.length === 1 ? '1 argument' : `${fields.length} arguments`

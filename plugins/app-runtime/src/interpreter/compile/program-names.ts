@@ -1,9 +1,8 @@
-import type { HirExpression, HirParam, ProgramUsers } from '@svc/contracts'
+import type { Hir, ProgramUsers } from '@svc/contracts'
 import type { ProgramTables } from '../../database/program-tables.ts'
+import type { Codec } from '../../wire/codec.ts'
 import type { Eval } from '../machine.ts'
-import type { Native } from '../native.ts'
 import type { Value } from '../value.ts'
-import type { BodyCompiler } from './body-compiler.ts'
 import type { FunctionUnit } from './functions.ts'
 
 /** Names of a program that are not variables of a function. */
@@ -12,30 +11,23 @@ export interface ProgramNames {
   /** The table of users; null if there is none. */
   readonly users: ProgramUsers | null
   function(name: string): FunctionUnit | undefined
-  /** Parameters of an actor; null if there is no actor of that name. */
-  actorParams(name: string): readonly HirParam[] | null
-  /** Field names of a constructor; null if there is no constructor of that name. */
+  /** Names of the parameters of a handler. */
+  handlerParams(actor: string, event: string): readonly string[]
+  /** Field names of a constructor; null if the program declares no constructor of that name. */
   constructorNames(name: string): readonly string[] | null
-  /** Defaults of struct members. */
-  defaultsOf(type: string): readonly (readonly [field: string, value: HirExpression])[]
+  /** Members of a struct or row that a literal may omit, with their defaults; null stands for None. */
+  omissibleOf(type: string): readonly (readonly [field: string, value: Eval | null])[]
   /** True if the program declares a type or table of that name. */
   hasType(name: string): boolean
-  /** Optional fields of a type. */
-  optionsOf(type: string): readonly string[]
-  /** A builtin or host function, by name or path. */
-  native(path: string): Native | undefined
+  /** The codec that checks values of a type; null if every value has it. */
+  codec(type: Hir.Type): Codec | null
   /** Describes a name that is declared but has no value here: `Counter without spawn`, `the import x`. */
   unavailable(name: string): string | undefined
-  /** Code that reads the value of a name. */
-  read(name: string, at: number): Eval
-  /** A host function or namespace as a value; null for an unknown path. */
-  hostValue(body: BodyCompiler, path: string, at: number): Eval | null
-  /** Compiles an expression outside functions. */
-  expression(expression: HirExpression): () => Value
-  /** True if `request` stands for the request in the function that is being compiled. */
-  readonly hasRequest: boolean
-  /** True if every caller of the function that is being compiled has an identity. */
-  readonly isIdentified: boolean
-  /** True if paths with this first name are host functions. */
-  isHost(body: BodyCompiler, root: string): boolean
+  /** Code that reads the value of a constant. */
+  readConstant(name: string, at: number): Eval
+  functionValue(name: string, at: number): Eval
+  nativeValue(key: string, at: number): Eval
+  constructorValue(name: string): Eval
+  /** Compiles code outside functions without parameters: a default. */
+  valueOf(code: Hir.Body): () => Value
 }

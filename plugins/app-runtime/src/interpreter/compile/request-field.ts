@@ -1,4 +1,4 @@
-import type { HirExpression, HirParam } from '@svc/contracts'
+import type { Hir } from '@svc/contracts'
 import { fail } from '../failure.ts'
 import type { Eval } from '../machine.ts'
 import { NONE, type RecordValue, some } from '../value.ts'
@@ -8,14 +8,13 @@ import { type BodyCompiler, unsupported } from './body-compiler.ts'
  * Compiles `request.user` and `request.account`: the identity of the caller and its row in the table of users, or their
  * Options in a function that also admits anonymous callers. Returns null for any other member.
  */
-export function requestField(body: BodyCompiler, object: HirExpression, field: string, at: number): Eval | null {
-  if (!('Ident' in object) || object.Ident[0] !== 'request' || !isImplicit(body)) return null
-  if (field === 'account') return accountField(body, at)
-  if (field !== 'user') return null
-  const { machine, names } = body
-  if (names.isIdentified) {
-    return () => machine.request.user ?? fail('RUN_UNAUTHORIZED', 'the caller has no identity', at)
-  }
+export function requestField(body: BodyCompiler, { object, name, type, span }: Hir.Field): Eval | null {
+  if (object.kind !== 'Request') return null
+  const isOption = type.kind === 'named' && type.name === 'Option'
+  if (name === 'account') return accountField(body, isOption, span.start)
+  if (name !== 'user') return null
+  const { machine } = body
+  if (!isOption) return () => machine.request.user ?? fail('RUN_UNAUTHORIZED', 'the caller has no identity', span.start)
   return () => {
     const { user } = machine.request
     return user === null ? NONE : some(user)
@@ -25,8 +24,7 @@ export function requestField(body: BodyCompiler, object: HirExpression, field: s
 /** Providers whose identities have the id of a row in the table of users. */
 const OF_USERS: ReadonlySet<string> = new Set(['session', 'oauth', 'test'])
 
-function accountField({ machine, names }: BodyCompiler, at: number): Eval {
-  const { users, tables, isIdentified } = names
+function accountField({ machine, names: { users, tables } }: BodyCompiler, isOption: boolean, at: number): Eval {
   const shape = users === null ? undefined : tables.shape(users.table)
   if (shape === undefined) return unsupported('request.account in a program without a table of users', at)
   const sql = `SELECT ${shape.whole.sql} FROM ${shape.sql} WHERE ${shape.id.quoted} = ?`
@@ -38,7 +36,7 @@ function accountField({ machine, names }: BodyCompiler, at: number): Eval {
     const row = machine.host.database?.row(shape.name, sql, [Number(identity.id)]) ?? null
     return row === null ? null : shape.whole.read(row)
   }
-  if (isIdentified) return () => read() ?? fail('RUN_UNAUTHORIZED', 'the caller is no user of the program', at)
+  if (!isOption) return () => read() ?? fail('RUN_UNAUTHORIZED', 'the caller is no user of the program', at)
   return () => {
     const user = read()
     return user === null ? NONE : some(user)
@@ -46,13 +44,3 @@ function accountField({ machine, names }: BodyCompiler, at: number): Eval {
 }
 
 const ACCOUNT_STEPS = 20
-
-/** True if `request` is the request, and not a name of the program. */
-function isImplicit({ scope, names }: BodyCompiler): boolean {
-  const local = scope.lookup('request')
-  if (local === undefined) return names.hasRequest
-  return (local.declaration as Partial<HirParam>).id === IMPLICIT_ID
-}
-
-/** Id of the parameters that `routeParameters` adds. */
-const IMPLICIT_ID = -1

@@ -1,0 +1,95 @@
+import { type Hir, unreachable } from '@svc/contracts'
+import { inPart, Mismatch } from '../../wire/mismatch.ts'
+import { display } from '../display.ts'
+import { fail } from '../failure.ts'
+import type { Eval } from '../machine.ts'
+import { Float, isInt, Tagged } from '../value.ts'
+import { type BodyCompiler, constant } from './body-compiler.ts'
+import { compileStruct } from './members.ts'
+
+export function compileConvert(body: BodyCompiler, node: Hir.Convert): Eval {
+  const { conversion, operand, span } = node
+  switch (conversion) {
+    case 'float':
+      return toFloat(body, operand)
+    case 'struct':
+      return toStruct(body, node)
+    case 'unwrap':
+      return unwrapped(body.value(operand), span.start)
+    case 'checked':
+      return checked(body, node)
+    default:
+      return unreachable(conversion)
+  }
+}
+
+function toFloat(body: BodyCompiler, operand: Hir.Expr): Eval {
+  if (operand.kind === 'Int') {
+    body.weight++
+    return constant(new Float(Number(operand.value)))
+  }
+  const value = body.value(operand)
+  return frame => {
+    const number = value(frame)
+    return isInt(number) ? new Float(Number(number)) : number
+  }
+}
+
+/** Compiles a record that becomes a struct or a row. Members may be converted, and the omitted ones are added. */
+function toStruct(body: BodyCompiler, node: Hir.Convert): Eval {
+  const { operand, type } = node
+  if (operand.kind === 'Record' && type.kind === 'named') {
+    const { fields } = operand
+    return compileStruct(body, { kind: 'Struct', name: type.name, fields, type, span: operand.span })
+  }
+  return checked(body, node)
+}
+
+/** Unwraps the Result of a database operation; an Error fails the program. */
+function unwrapped(read: Eval, at: number): Eval {
+  return frame => {
+    const value = read(frame)
+    if (!(value instanceof Tagged)) return value
+    if (value.tag === 'Error') return fail('RUN_DATABASE', display(value.fields[0] ?? null), at)
+    return value.tag === 'Ok' ? (value.fields[0] ?? null) : value
+  }
+}
+
+/** Compiles the check that a value has a type, at any depth. Throws `RUN_TYPE` with the place in the value. */
+function checked(body: BodyCompiler, { operand, type, span: { start: at } }: Hir.Convert): Eval {
+  const read = body.value(operand)
+  const codec = body.names.codec(type)
+  if (codec === null) return read
+  const {
+    machine,
+    frame: { locals }
+  } = body
+  return frame => {
+    const value = read(frame)
+    try {
+      return codec.check(value, machine)
+    } catch (thrown) {
+      if (!(thrown instanceof Mismatch)) throw thrown
+      for (const part of pathOf(operand, locals).reverse()) inPart(thrown, part)
+      return fail('RUN_TYPE', thrown.reason, at)
+    }
+  }
+}
+
+/** Returns the name of a value for messages: `row.tags`; empty if it has none. */
+function pathOf(node: Hir.Expr, locals: readonly Hir.Local[]): string[] {
+  switch (node.kind) {
+    case 'Local':
+      return [(locals[node.local] as Hir.Local).name]
+    case 'State':
+      return [node.field]
+    case 'Constant':
+      return [node.name]
+    case 'Field': {
+      const path = pathOf(node.object, locals)
+      return path.length === 0 ? [] : [...path, node.name]
+    }
+    default:
+      return []
+  }
+}
