@@ -7,7 +7,8 @@ export interface Span {
   readonly end: number
 }
 
-interface Node<K extends string> {
+/** A node of the code. It is also its span. */
+interface Node<K extends string> extends Span {
   readonly kind: K
   readonly span: Span
 }
@@ -298,7 +299,7 @@ export interface Match extends Value<'Match'> {
   readonly arms: readonly MatchArm[]
 }
 
-export interface MatchArm {
+export interface MatchArm extends Span {
   /** Several for `A | B`. */
   readonly patterns: readonly Pattern[]
   readonly guard: Expr | null
@@ -372,7 +373,7 @@ export interface Element extends Value<'Element'> {
   readonly children: readonly Expr[] | null
 }
 
-export interface Attribute {
+export interface Attribute extends Span {
   /** As written: `on:click`, `data-x`, `class`. In a call, without a leading `attr_`. */
   readonly name: string
   /** null for an attribute without a value. */

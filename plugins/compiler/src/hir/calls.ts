@@ -11,6 +11,7 @@ import { resolved, type Type } from '../types/type.ts'
 import { databaseOf, isDatabaseCall } from './database.ts'
 import { elementOfCall } from './element-calls.ts'
 import type { Lowering } from './lowering.ts'
+import type { At } from './module-scope.ts'
 
 /** A call. A value that `|>` passes is the first argument. */
 interface Site {
@@ -18,7 +19,7 @@ interface Site {
   /** For each argument, the index of its parameter; null if the callee takes them in order, or by unknown names. */
   readonly order: readonly number[] | null
   readonly type: Hir.Type
-  readonly span: Hir.Span
+  readonly span: At
 }
 
 /** Names of the constructors that every program has, by the names in programs. */
@@ -37,13 +38,7 @@ export function callOf(lowering: Lowering, call: Call): Hir.Expr {
 }
 
 /** Lowers `left |> right`: a call of `right` with `left` as its first argument. */
-export function pipeOf(
-  lowering: Lowering,
-  left: Expression,
-  right: Expression,
-  type: Hir.Type,
-  span: Hir.Span
-): Hir.Expr {
+export function pipeOf(lowering: Lowering, left: Expression, right: Expression, type: Hir.Type, span: At): Hir.Expr {
   const { module } = lowering
   const first: Argument = { kind: 'Argument', start: left.start, end: left.end, name: null, value: left }
   if (right.kind !== 'Call') return lowerCall(lowering, right, { args: [first], order: null, type, span })
@@ -73,7 +68,7 @@ function callNamed(lowering: Lowering, callee: Identifier, site: Site): Hir.Expr
       case 'ExternFunction':
       case 'Workflow':
       case 'Activity':
-        return { kind: 'Call', type: site.type, name, ...argumentsOf(lowering, site), span: site.span }
+        return { kind: 'Call', type: site.type, name, ...argumentsOf(lowering, site), ...site.span }
     }
     const variant = module.variant(name)
     if (variant !== undefined && variant.fields.length > 0) return variantOf(lowering, name, site)
@@ -101,10 +96,10 @@ function variantOf(lowering: Lowering, name: string, { type, span, ...site }: Si
   const { args, params } = argumentsOf(lowering, { type, span, ...site })
   // `Ok()` is `Ok(Unit)`.
   if (name === 'Ok' && args.length === 0) {
-    const unit: Hir.Unit = { kind: 'Unit', type: lowering.module.types.unit, span }
-    return { kind: 'Variant', type, name, args: [unit], fields: [0], span }
+    const unit: Hir.Unit = { kind: 'Unit', type: lowering.module.types.unit, ...span }
+    return { kind: 'Variant', type, name, args: [unit], fields: [0], ...span }
   }
-  return { kind: 'Variant', type, name, args, fields: params, span }
+  return { kind: 'Variant', type, name, args, fields: params, ...span }
 }
 
 function callNative(
@@ -120,7 +115,7 @@ function callNative(
     receiver,
     args: values(lowering, args),
     options: null,
-    span
+    ...span
   }
 }
 
@@ -184,20 +179,20 @@ function callMethod(lowering: Lowering, callee: Member, site: Site): Hir.Expr {
 }
 
 function toText(name: string, receiver: Hir.Expr, { type, span }: Site): Hir.CallNative {
-  return { kind: 'CallNative', type, native: `any.${name}`, receiver, args: [], options: null, span }
+  return { kind: 'CallNative', type, native: `any.${name}`, receiver, args: [], options: null, ...span }
 }
 
 /** Lowers a call of a method that is known only when the program runs. */
 function dynamic(lowering: Lowering, receiver: Hir.Expr, method: string, { args, type, span }: Site): Hir.CallMethod {
   const names = args.some(({ name }) => name !== null) ? args.map(({ name }) => name?.text ?? null) : null
-  return { kind: 'CallMethod', type, receiver, method, args: values(lowering, args), names, span }
+  return { kind: 'CallMethod', type, receiver, method, args: values(lowering, args), names, ...span }
 }
 
 /** Lowers a call of a function that a field holds. */
 function callField(lowering: Lowering, callee: Member, object: Hir.Expr, known: Type, site: Site): Hir.CallValue {
   const { module } = lowering
   const span = module.span(callee)
-  const field: Hir.Field = { kind: 'Field', type: module.types.of(known), object, name: callee.property.text, span }
+  const field: Hir.Field = { kind: 'Field', type: module.types.of(known), object, name: callee.property.text, ...span }
   return callValue(lowering, field, known, site)
 }
 
@@ -205,7 +200,7 @@ function callField(lowering: Lowering, callee: Member, object: Hir.Expr, known: 
 function callValue(lowering: Lowering, callee: Hir.Expr, known: Type, { args, type, span }: Site): Hir.CallValue {
   const callable = resolved(known.kind === 'answer' ? known.value : known)
   const names = callable.kind === 'fn' ? callable.params.map(param => param.name) : []
-  return { kind: 'CallValue', type, callee, args: values(lowering, args), params: orderOf(args, names), span }
+  return { kind: 'CallValue', type, callee, args: values(lowering, args), params: orderOf(args, names), ...span }
 }
 
 /** Returns the index of the parameter of each argument. */
@@ -220,7 +215,7 @@ function callHandler(lowering: Lowering, target: Hir.Expr, actor: Actor | Agent,
   const handlers = actor.members.flatMap(member => (member.kind === 'Handler' ? [member] : []))
   const named = (event: string): Handler | undefined => handlers.find(each => each.event.text === event)
   const { type, span } = site
-  const own = { kind: 'CallHandler', type, target, actor: actor.name.text, span } as const
+  const own = { kind: 'CallHandler', type, target, actor: actor.name.text, ...span } as const
   if (named(method) !== undefined) {
     return { ...own, event: method, isSend: false, ...argumentsOf(lowering, site) }
   }
@@ -234,19 +229,19 @@ function callHandler(lowering: Lowering, target: Hir.Expr, actor: Actor | Agent,
 }
 
 /** Lowers `spawn(Actor)` and `spawn(Actor(1))`. */
-export function spawnOf(lowering: Lowering, { target }: Spawn, type: Hir.Type, span: Hir.Span): Hir.Expr {
+export function spawnOf(lowering: Lowering, { target }: Spawn, type: Hir.Type, span: At): Hir.Expr {
   const { module } = lowering
   const args = target.kind === 'Call' ? target.args : []
   const named = target.kind === 'Call' ? target.callee : target
   const declaration = named.kind === 'Identifier' ? module.name(named.name)?.declaration : undefined
   if (named.kind !== 'Identifier' || (declaration?.kind !== 'Actor' && declaration?.kind !== 'Agent')) {
     const name = named.kind === 'Identifier' ? named.name : 'an expression'
-    return { kind: 'Unresolved', type, name: `spawn of ${name}`, span }
+    return { kind: 'Unresolved', type, name: `spawn of ${name}`, ...span }
   }
   const params = declaration.kind === 'Actor' ? (declaration.params ?? []) : []
   const order = orderOf(
     args,
     params.map(param => param.name.text)
   )
-  return { kind: 'Spawn', type, actor: named.name, ...argumentsOf(lowering, { args, order, type, span }), span }
+  return { kind: 'Spawn', type, actor: named.name, ...argumentsOf(lowering, { args, order, type, span }), ...span }
 }

@@ -112,7 +112,7 @@ export class CodeLowering {
   #initialValue(lowering: BodyLowering, { name, ...node }: StateField, written: Expression): Hir.Update {
     const value = lowering.value(written)
     const place: Hir.Place = { root: { state: name.text }, path: [], type: value.type }
-    return { kind: 'Update', place, operator: null, value, span: this.module.span(node) }
+    return { kind: 'Update', place, operator: null, value, ...this.module.span(node) }
   }
 
   handler(item: Actor | Agent, handler: Handler): Hir.Body {
@@ -156,7 +156,7 @@ export class CodeLowering {
   }
 
   #only(lowering: BodyLowering, expression: Expression): Hir.Block {
-    return [{ kind: 'Expr', value: lowering.value(expression), span: this.module.span(expression) }]
+    return [{ kind: 'Expr', value: lowering.value(expression), ...this.module.span(expression) }]
   }
 
   /**

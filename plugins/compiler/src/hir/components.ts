@@ -20,14 +20,8 @@ type Effectful = Effect | Lifecycle
 /** A member whose value other members may use, or a statement between them. */
 type ValueMember = Exclude<ComponentMember, Effectful | View>
 
-/** Lowers the components and fragments of a module. All code of a component has one list of variables. */
-export function lowerComponents(code: CodeLowering): Hir.Component[] {
-  return code.module.typed.module.items.flatMap(item =>
-    item.kind === 'Component' || item.kind === 'Fragment' ? [lowerComponent(item, code)] : []
-  )
-}
-
-function lowerComponent(item: Component | Fragment, code: CodeLowering): Hir.Component {
+/** Lowers a component or a fragment. All of its code has one list of variables. */
+export function lowerComponent(item: Component | Fragment, code: CodeLowering): Hir.Component {
   return code.outside(lowering => {
     const properties = lowerProperties(item, lowering)
     const name = item.name.text
@@ -72,15 +66,15 @@ function lowerValue(member: ValueMember, local: Hir.LocalId | undefined, lowerin
   }
   const { kind, type, value } = member
   const span = lowering.module.span(member)
-  return { kind, local, annotation: annotation(type), value: lowering.value(value), span }
+  return { kind, local, annotation: annotation(type), value: lowering.value(value), ...span }
 }
 
 function lowerEffect(member: Effectful, lowering: BodyLowering): Hir.EffectMember {
   const body = lowering.value(member.body)
   const span = lowering.module.span(member)
-  if (member.kind === 'Lifecycle') return { kind: 'Effect', moment: member.moment, dependencies: null, body, span }
+  if (member.kind === 'Lifecycle') return { kind: 'Effect', moment: member.moment, dependencies: null, body, ...span }
   const dependencies = member.dependencies?.flatMap(({ text }) => localOf(text, lowering)) ?? null
-  return { kind: 'Effect', moment: 'change', dependencies, body, span }
+  return { kind: 'Effect', moment: 'change', dependencies, body, ...span }
 }
 
 /** Other names are reported by the checker, and never change. */

@@ -25,8 +25,8 @@ export function databaseOf(lowering: Lowering, call: Call, keepsResult: boolean)
   const chain = isRaw(call) ? null : readDbChain(call, module.tables)
   if (chain === null) {
     const [sql, values] = call.args.map(argument => lowering.value(argument.value))
-    const text = sql ?? { kind: 'Unresolved', type: types.any, name: 'db.query without SQL', span }
-    return { kind: 'RawSql', type, sql: text, values: values ?? null, keepsResult, span }
+    const text = sql ?? { kind: 'Unresolved', type: types.any, name: 'db.query without SQL', ...span }
+    return { kind: 'RawSql', type, sql: text, values: values ?? null, keepsResult, ...span }
   }
   const { operation } = chain
   const { args, limit, offset, page } = operation
@@ -42,7 +42,7 @@ export function databaseOf(lowering: Lowering, call: Call, keepsResult: boolean)
     offset: maybe(offset),
     page: page === null ? null : { size: lowering.value(page.size), cursor: maybe(page.cursor) },
     keepsResult,
-    span
+    ...span
   }
 }
 

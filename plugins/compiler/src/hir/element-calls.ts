@@ -1,6 +1,7 @@
 import type { Hir } from '@svc/contracts'
 import type { Argument } from '../syntax/ast-expressions.ts'
 import type { Lowering } from './lowering.ts'
+import type { At } from './module-scope.ts'
 
 /**
  * Lowers a call with positional arguments that is an element: `heading("Tasks")`, `Card(task)`. Returns null for a name
@@ -9,13 +10,13 @@ import type { Lowering } from './lowering.ts'
 export function elementOfCall(
   lowering: Lowering,
   tag: string,
-  { args, type, span }: { readonly args: readonly Argument[]; readonly type: Hir.Type; readonly span: Hir.Span }
+  { args, type, span }: { readonly args: readonly Argument[]; readonly type: Hir.Type; readonly span: At }
 ): Hir.Element | null {
   const { module } = lowering
   const attribute = (name: string, { value }: Argument): Hir.Attribute => ({
     name,
     value: lowering.value(value),
-    span: module.span(value)
+    ...module.span(value)
   })
   const element = (attributes: readonly Hir.Attribute[], children: readonly Hir.Expr[]): Hir.Element => ({
     kind: 'Element',
@@ -24,7 +25,7 @@ export function elementOfCall(
     isCall: true,
     attributes,
     children: children.length === 0 ? null : children,
-    span
+    ...span
   })
   const positional = args.filter(({ name }) => name === null)
   const named = (): Hir.Attribute[] =>

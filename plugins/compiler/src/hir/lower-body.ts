@@ -35,7 +35,7 @@ import { callOf, pipeOf, spawnOf } from './calls.ts'
 import { databaseOf, isDatabaseCall } from './database.ts'
 import { intOf, literalOf } from './literals.ts'
 import type { Lowering } from './lowering.ts'
-import type { ModuleScope } from './module-scope.ts'
+import { type At, type ModuleScope, spanOf } from './module-scope.ts'
 
 const BINARY = {
   is: 'is',
@@ -134,12 +134,12 @@ export class BodyLowering implements Lowering {
         return this.#plain(expression, true)
       case 'float':
         if (expression.kind === 'Int') {
-          return { kind: 'Float', type: types.of(FLOAT), value: Number(expression.digits), span }
+          return { kind: 'Float', type: types.of(FLOAT), value: Number(expression.digits), ...span }
         }
         return this.#convert('float', types.of(FLOAT), expression, span)
       case 'decimal':
         if (!('digits' in expression)) return this.#plain(expression, false)
-        return { kind: 'Decimal', type: types.of(DEC), digits: expression.digits, span }
+        return { kind: 'Decimal', type: types.of(DEC), digits: expression.digits, ...span }
       case 'record': {
         const { type } = conversion
         if (expression.kind !== 'Object') return this.#convert('struct', types.of(type), expression, span)
@@ -156,7 +156,7 @@ export class BodyLowering implements Lowering {
           name: 'Some',
           args: [value],
           fields: [0],
-          span
+          ...span
         }
       }
       case 'any': {
@@ -167,8 +167,8 @@ export class BodyLowering implements Lowering {
     }
   }
 
-  #convert(conversion: Hir.Convert['conversion'], type: Hir.Type, expression: Expression, span: Hir.Span): Hir.Convert {
-    return { kind: 'Convert', type, conversion, operand: this.#plain(expression, false), span }
+  #convert(conversion: Hir.Convert['conversion'], type: Hir.Type, expression: Expression, span: At): Hir.Convert {
+    return { kind: 'Convert', type, conversion, operand: this.#plain(expression, false), ...span }
   }
 
   /** Lowers an expression without its conversion. `asResult` keeps an answer as a Result. */
@@ -182,7 +182,7 @@ export class BodyLowering implements Lowering {
       case 'Paren':
         return this.#expression(expression.inner, asResult)
       case 'Block':
-        return { kind: 'Block', type, block: this.block(expression, isKept || isResult(known)), span }
+        return { kind: 'Block', type, block: this.block(expression, isKept || isResult(known)), ...span }
       case 'If':
         return this.#if(expression, type, span, isKept || isResult(known))
       case 'Match':
@@ -207,7 +207,7 @@ export class BodyLowering implements Lowering {
   /** Makes a value a Result: the operation that it comes from did not fail. */
   #ok(value: Hir.Expr): Hir.Expr {
     const type = this.#resultType(value.type)
-    return { kind: 'Variant', type, name: 'Ok', args: [value], fields: [0], span: value.span }
+    return { kind: 'Variant', type, name: 'Ok', args: [value], fields: [0], ...spanOf(value) }
   }
 
   #resultType(value: Hir.Type): Hir.Type {
@@ -221,33 +221,33 @@ export class BodyLowering implements Lowering {
     if (this.#results.has(read.local)) {
       const held: Hir.LocalRead = { ...read, type: this.#resultType(read.type) }
       if (isKept) return held
-      return { kind: 'Convert', type: read.type, conversion: 'unwrap', operand: held, span: read.span }
+      return { kind: 'Convert', type: read.type, conversion: 'unwrap', operand: held, ...spanOf(read) }
     }
     const pattern = this.#answers.get(read.local)
     if (isKept && pattern !== undefined) this.missing.add(pattern)
     return isKept ? this.#ok(read) : read
   }
 
-  #simple(expression: Expression, type: Hir.Type, span: Hir.Span): Hir.Expr {
+  #simple(expression: Expression, type: Hir.Type, span: At): Hir.Expr {
     switch (expression.kind) {
       case 'Int':
-        return { kind: 'Int', type, value: intOf(expression.digits), span }
+        return { kind: 'Int', type, value: intOf(expression.digits), ...span }
       case 'Float':
-        return { kind: 'Float', type, value: Number(expression.digits), span }
+        return { kind: 'Float', type, value: Number(expression.digits), ...span }
       case 'Decimal':
-        return { kind: 'Decimal', type, digits: expression.digits, span }
+        return { kind: 'Decimal', type, digits: expression.digits, ...span }
       case 'String':
-        return { kind: 'Str', type: this.module.types.of(STR), value: expression.value, span }
+        return { kind: 'Str', type: this.module.types.of(STR), value: expression.value, ...span }
       case 'Bool':
-        return { kind: 'Bool', type, value: expression.value, span }
+        return { kind: 'Bool', type, value: expression.value, ...span }
       case 'Unit':
-        return { kind: 'Unit', type: this.module.types.unit, span }
+        return { kind: 'Unit', type: this.module.types.unit, ...span }
       case 'Missing':
-        return { kind: 'Unresolved', type, name: '', span }
+        return { kind: 'Unresolved', type, name: '', ...span }
       case 'Tuple':
-        return { kind: 'Tuple', type, items: this.#all(expression.items), span }
+        return { kind: 'Tuple', type, items: this.#all(expression.items), ...span }
       case 'List':
-        return { kind: 'List', type, items: this.#all(expression.items), span }
+        return { kind: 'List', type, items: this.#all(expression.items), ...span }
       case 'Object':
         return this.#object(expression, type, span)
       case 'Struct':
@@ -267,7 +267,7 @@ export class BodyLowering implements Lowering {
       case 'Member':
         return this.#member(expression, type, span)
       case 'TupleIndex':
-        return { kind: 'Item', type, object: this.value(expression.object), index: expression.index, span }
+        return { kind: 'Item', type, object: this.value(expression.object), index: expression.index, ...span }
       case 'IndexAccess':
         return this.#index(expression, type, span)
       case 'Try':
@@ -275,7 +275,7 @@ export class BodyLowering implements Lowering {
       case 'Element':
         return this.#element(expression, type, span)
       case 'ElementFragment':
-        return { kind: 'Fragment', type, children: this.#all(expression.children), span }
+        return { kind: 'Fragment', type, children: this.#all(expression.children), ...span }
       default:
         throw new TypeError(`the expression ${expression.kind} is lowered elsewhere`)
     }
@@ -287,16 +287,16 @@ export class BodyLowering implements Lowering {
 
   // Names
 
-  #name({ name }: Identifier, type: Hir.Type, span: Hir.Span): Hir.Expr {
+  #name({ name }: Identifier, type: Hir.Type, span: At): Hir.Expr {
     const { module } = this
     const bound = this.scope.lookup(name)
     switch (bound?.kind) {
       case 'local':
-        return { kind: 'Local', type, local: bound.local, span }
+        return { kind: 'Local', type, local: bound.local, ...span }
       case 'state':
-        return { kind: 'State', type, field: bound.field, span }
+        return { kind: 'State', type, field: bound.field, ...span }
       case 'request':
-        return { kind: 'Request', type, span }
+        return { kind: 'Request', type, ...span }
     }
     const entry = module.name(name)
     if (entry === undefined) return this.#native(name, type, span)
@@ -306,31 +306,31 @@ export class BodyLowering implements Lowering {
       case 'ExternFunction':
       case 'Workflow':
       case 'Activity':
-        return { kind: 'Function', type, name, span }
+        return { kind: 'Function', type, name, ...span }
       case 'Const':
-        return { kind: 'Constant', type, name, span }
+        return { kind: 'Constant', type, name, ...span }
     }
-    if (variant === undefined) return { kind: 'Unresolved', type, name, span }
-    if (variant.fields.length > 0) return { kind: 'Constructor', type, name, span }
-    return { kind: 'Variant', type, name, args: [], fields: [], span }
+    if (variant === undefined) return { kind: 'Unresolved', type, name, ...span }
+    if (variant.fields.length > 0) return { kind: 'Constructor', type, name, ...span }
+    return { kind: 'Variant', type, name, args: [], fields: [], ...span }
   }
 
-  #native(name: string, type: Hir.Type, span: Hir.Span): Hir.Expr {
+  #native(name: string, type: Hir.Type, span: At): Hir.Expr {
     const native = this.module.native(name)
-    if (native === undefined) return { kind: 'Unresolved', type, name, span }
+    if (native === undefined) return { kind: 'Unresolved', type, name, ...span }
     switch (name) {
       case 'None':
-        return { kind: 'Variant', type, name, args: [], fields: [], span }
+        return { kind: 'Variant', type, name, args: [], fields: [], ...span }
       case 'Unit':
-        return { kind: 'Unit', type, span }
+        return { kind: 'Unit', type, ...span }
       case 'Some':
       case 'Ok':
       case 'Error':
-        return { kind: 'Constructor', type, name, span }
+        return { kind: 'Constructor', type, name, ...span }
       case 'Err':
-        return { kind: 'Constructor', type, name: 'Error', span }
+        return { kind: 'Constructor', type, name: 'Error', ...span }
       default:
-        return { kind: 'Native', type, native: native.path, span }
+        return { kind: 'Native', type, native: native.path, ...span }
     }
   }
 
@@ -338,75 +338,75 @@ export class BodyLowering implements Lowering {
     return this.scope.lookup(name) !== undefined
   }
 
-  #member(node: Member, type: Hir.Type, span: Hir.Span): Hir.Expr {
+  #member(node: Member, type: Hir.Type, span: At): Hir.Expr {
     const path = this.module.namespacePath(node, name => this.isLocal(name))
     if (path !== null) {
       const split = path.lastIndexOf('.')
       const member = NATIVES.namespace(path.slice(0, split))?.get(node.property.text)
       return member === undefined
-        ? { kind: 'Unresolved', type, name: path, span }
-        : { kind: 'Native', type, native: member.path, span }
+        ? { kind: 'Unresolved', type, name: path, ...span }
+        : { kind: 'Native', type, native: member.path, ...span }
     }
     const object = this.value(node.object)
     const known = this.module.typeOf(node.object)
     const name = fieldName(known, node.property.text)
-    if (object.type.kind === 'tuple') return { kind: 'Item', type, object, index: Number(name), span }
-    return { kind: 'Field', type, object, name, span }
+    if (object.type.kind === 'tuple') return { kind: 'Item', type, object, index: Number(name), ...span }
+    return { kind: 'Field', type, object, name, ...span }
   }
 
-  #index({ object, index }: IndexAccess, type: Hir.Type, span: Hir.Span): Hir.Expr {
-    return { kind: 'Index', type, object: this.value(object), index: this.value(index), span }
+  #index({ object, index }: IndexAccess, type: Hir.Type, span: At): Hir.Expr {
+    return { kind: 'Index', type, object: this.value(object), index: this.value(index), ...span }
   }
 
   // Records
 
-  #object(literal: ObjectLiteral, type: Hir.Type, span: Hir.Span): Hir.Expr {
+  #object(literal: ObjectLiteral, type: Hir.Type, span: At): Hir.Expr {
     const name = this.module.typed.records.get(literal)
     if (name !== undefined) return this.#structOf(name, this.module.types.named(name), literal.entries, span)
     if (type.kind === 'named' && type.name === 'Map') return this.#map(literal, type, span)
-    return { kind: 'Record', type, fields: this.#entries(literal.entries), span }
+    return { kind: 'Record', type, fields: this.#entries(literal.entries), ...span }
   }
 
-  #map({ entries }: ObjectLiteral, type: Hir.Type, span: Hir.Span): Hir.MapLiteral {
-    return { kind: 'Map', type, entries: this.#entries(entries), span }
+  #map({ entries }: ObjectLiteral, type: Hir.Type, span: At): Hir.MapLiteral {
+    return { kind: 'Map', type, entries: this.#entries(entries), ...span }
   }
 
   #entries(entries: readonly ObjectEntry[]): [string, Hir.Expr][] {
     return entries.map(entry => [entryKey(entry), this.value(entryValue(entry))])
   }
 
-  #structOf(name: string, type: Hir.Type, entries: readonly ObjectEntry[], span: Hir.Span): Hir.Struct {
-    return { kind: 'Struct', type, name, fields: this.#entries(entries), span }
+  #structOf(name: string, type: Hir.Type, entries: readonly ObjectEntry[], span: At): Hir.Struct {
+    return { kind: 'Struct', type, name, fields: this.#entries(entries), ...span }
   }
 
   /** Lowers `Point { x: 1 }`, and `Circle { r: 1.0 }` of a type with variants. */
-  #struct({ name, entries }: StructLiteral, type: Hir.Type, span: Hir.Span): Hir.Expr {
+  #struct({ name, entries }: StructLiteral, type: Hir.Type, span: At): Hir.Expr {
     const variant = this.module.variant(name.text)
     if (variant === undefined) return this.#structOf(name.text, type, entries, span)
     const fields = entries.map(entry => variant.fields.findIndex(field => field.name === entryKey(entry)))
     const args = entries.map(entry => this.value(entryValue(entry)))
-    return { kind: 'Variant', type, name: name.text, args, fields, span }
+    return { kind: 'Variant', type, name: name.text, args, fields, ...span }
   }
 
   // Operators
 
-  #unary({ operator, operand }: Unary, type: Hir.Type, span: Hir.Span): Hir.Expr {
+  #unary({ operator, operand }: Unary, type: Hir.Type, span: At): Hir.Expr {
     // The minimum int has no positive counterpart, so its sign is part of the literal.
     if (operator === '-' && operand.kind === 'Int' && BigInt(operand.digits) === 1n << 63n) {
-      return { kind: 'Int', type, value: -(1n << 63n), span }
+      return { kind: 'Int', type, value: -(1n << 63n), ...span }
     }
-    return { kind: 'Unary', type, operator: operator === '-' ? 'neg' : 'not', operand: this.value(operand), span }
+    return { kind: 'Unary', type, operator: operator === '-' ? 'neg' : 'not', operand: this.value(operand), ...span }
   }
 
-  #binary(expression: Binary, type: Hir.Type, span: Hir.Span): Hir.Expr {
+  #binary(expression: Binary, type: Hir.Type, span: At): Hir.Expr {
     const { operator, left, right } = expression
     if (operator === '|>') return pipeOf(this, left, right, type, span)
     const first = this.value(left)
     const second = this.value(right)
     if (operator === 'and' || operator === 'or') {
-      return { kind: 'Logical', type: this.module.types.of(BOOL), operator, left: first, right: second, span }
+      return { kind: 'Logical', type: this.module.types.of(BOOL), operator, left: first, right: second, ...span }
     }
-    return { kind: 'Binary', type, operator: BINARY[operator], left: first, right: second, span }
+    return { kind: 'Binary', type, operator: BINARY[operator], left: first, right: second, ...span }
   }
 
   /** Lowers a call with options. Of nested `with` records, the inner one wins. */
@@ -418,16 +418,17 @@ export class BodyLowering implements Lowering {
       inner = bare(inner.operand)
     }
     const fields = records.flatMap(record => (record.kind === 'Object' ? this.#entries(record.entries) : []))
-    const lowered: Hir.Expr = { kind: 'Record', type: this.module.types.any, fields, span: this.module.span(options) }
+    const lowered: Hir.Expr = { kind: 'Record', type: this.module.types.any, fields, ...this.module.span(options) }
     const call = this.value(inner)
     return 'options' in call ? { ...call, type, options: lowered } : call
   }
 
-  #try(operand: Expression, type: Hir.Type, span: Hir.Span): Hir.Expr {
-    if (this.module.typeOf(operand).kind !== 'answer') return { kind: 'Try', type, operand: this.value(operand), span }
+  #try(operand: Expression, type: Hir.Type, span: At): Hir.Expr {
+    if (this.module.typeOf(operand).kind !== 'answer')
+      return { kind: 'Try', type, operand: this.value(operand), ...span }
     // A function that cannot return the failure throws it, so that nothing is left to unwrap.
     if (!this.#frame.returnsFailures) return this.value(operand)
-    return { kind: 'Try', type, operand: this.result(operand), span }
+    return { kind: 'Try', type, operand: this.result(operand), ...span }
   }
 
   // Control
@@ -438,12 +439,12 @@ export class BodyLowering implements Lowering {
       statements.map((statement, index) => {
         if (index < statements.length - 1 || statement.kind !== 'ExpressionStatement') return this.statement(statement)
         const span = this.module.span(statement)
-        return { kind: 'Expr', value: this.#expression(statement.expression, asResult), span }
+        return { kind: 'Expr', value: this.#expression(statement.expression, asResult), ...span }
       })
     )
   }
 
-  #if({ condition, then, else: other }: If, type: Hir.Type, span: Hir.Span, asResult: boolean): Hir.If {
+  #if({ condition, then, else: other }: If, type: Hir.Type, span: At, asResult: boolean): Hir.If {
     return {
       kind: 'If',
       type,
@@ -452,19 +453,19 @@ export class BodyLowering implements Lowering {
       then: this.block(then, asResult),
       otherwise:
         other === null ? null : other.kind === 'Block' ? this.block(other, asResult) : this.#elseIf(other, asResult),
-      span
+      ...span
     }
   }
 
   #elseIf(other: If, asResult: boolean): Hir.Block {
-    return [{ kind: 'Expr', value: this.#expression(other, asResult), span: this.module.span(other) }]
+    return [{ kind: 'Expr', value: this.#expression(other, asResult), ...this.module.span(other) }]
   }
 
-  #match({ subject, arms }: Match, type: Hir.Type, span: Hir.Span, asResult: boolean): Hir.Match {
+  #match({ subject, arms }: Match, type: Hir.Type, span: At, asResult: boolean): Hir.Match {
     const known = this.module.typeOf(subject)
     const isKept = known.kind === 'answer' && arms.some(({ patterns }) => patterns.some(isResultPattern))
     const lowered = this.#expression(subject, isKept)
-    return { kind: 'Match', type, subject: lowered, arms: arms.map(arm => this.#arm(arm, asResult, isKept)), span }
+    return { kind: 'Match', type, subject: lowered, arms: arms.map(arm => this.#arm(arm, asResult, isKept)), ...span }
   }
 
   #arm({ patterns, guard, body, start, end }: MatchArm, asResult: boolean, isKept: boolean): Hir.MatchArm {
@@ -480,7 +481,7 @@ export class BodyLowering implements Lowering {
         patterns: lowered,
         guard: guard === null ? null : this.value(guard),
         body: this.#armBody(body, asResult),
-        span: this.module.span({ start, end })
+        ...this.module.span({ start, end })
       }
     })
   }
@@ -490,10 +491,10 @@ export class BodyLowering implements Lowering {
     const isJump = body.kind === 'Return' || body.kind === 'Break' || body.kind === 'Continue'
     const { never, unit } = this.module.types
     const block = [this.statement(body)]
-    return { kind: 'Block', type: isJump ? never : unit, block, span: this.module.span(body) }
+    return { kind: 'Block', type: isJump ? never : unit, block, ...this.module.span(body) }
   }
 
-  #for(loop: For, type: Hir.Type, span: Hir.Span): Hir.For {
+  #for(loop: For, type: Hir.Type, span: At): Hir.For {
     const { binding, index, iterable, key, body } = loop
     const known = this.module.typeOf(loop)
     const over = this.value(iterable)
@@ -508,12 +509,12 @@ export class BodyLowering implements Lowering {
         iterable: over,
         key: key === null ? null : this.value(key),
         body: this.#expression(body, isListOfResults(known)),
-        span
+        ...span
       }
     })
   }
 
-  #lambda(lambda: Lambda, type: Hir.Type, span: Hir.Span): Hir.Lambda {
+  #lambda(lambda: Lambda, type: Hir.Type, span: At): Hir.Lambda {
     const known = resolved(this.module.typeOf(lambda))
     const types = known.kind === 'fn' ? known.params.map(each => this.module.types.of(each.type)) : []
     const outer = this.#frame
@@ -523,16 +524,16 @@ export class BodyLowering implements Lowering {
       return { ...head, body: this.#expression(lambda.body, this.#frame.returnsResult) }
     })
     this.#frame = outer
-    return { kind: 'Lambda', type, isCancellable: lambda.isCancellable, ...lowered, captures, span }
+    return { kind: 'Lambda', type, isCancellable: lambda.isCancellable, ...lowered, captures, ...span }
   }
 
-  #sideEffect({ body }: SideEffect, type: Hir.Type, span: Hir.Span, asResult: boolean): Hir.SideEffect {
-    return { kind: 'SideEffect', type, block: this.block(body, asResult), span }
+  #sideEffect({ body }: SideEffect, type: Hir.Type, span: At, asResult: boolean): Hir.SideEffect {
+    return { kind: 'SideEffect', type, block: this.block(body, asResult), ...span }
   }
 
   // Views
 
-  #element({ tag, attributes, children, syntax }: Element, type: Hir.Type, span: Hir.Span): Hir.Element {
+  #element({ tag, attributes, children, syntax }: Element, type: Hir.Type, span: At): Hir.Element {
     return {
       kind: 'Element',
       type,
@@ -541,10 +542,10 @@ export class BodyLowering implements Lowering {
       attributes: attributes.map(attribute => ({
         name: attribute.name.text,
         value: attribute.value === null ? null : this.value(attribute.value),
-        span: this.module.span(attribute)
+        ...this.module.span(attribute)
       })),
       children: children === null ? null : this.#all(children),
-      span
+      ...span
     }
   }
 
@@ -554,7 +555,7 @@ export class BodyLowering implements Lowering {
     const span = this.module.span(statement)
     switch (statement.kind) {
       case 'ExpressionStatement':
-        return { kind: 'Expr', value: this.value(statement.expression), span }
+        return { kind: 'Expr', value: this.value(statement.expression), ...span }
       case 'Let':
         return this.#let(statement, span)
       case 'Assign':
@@ -564,21 +565,21 @@ export class BodyLowering implements Lowering {
         return {
           kind: 'Return',
           value: value === null ? null : this.#expression(value, this.#frame.returnsResult),
-          span
+          ...span
         }
       }
       case 'While':
-        return { kind: 'While', condition: this.value(statement.condition), body: this.block(statement.body), span }
+        return { kind: 'While', condition: this.value(statement.condition), body: this.block(statement.body), ...span }
       case 'Loop':
-        return { kind: 'Loop', body: this.block(statement.body), span }
+        return { kind: 'Loop', body: this.block(statement.body), ...span }
       case 'Break':
-        return { kind: 'Break', span }
+        return { kind: 'Break', ...span }
       case 'Continue':
-        return { kind: 'Continue', span }
+        return { kind: 'Continue', ...span }
     }
   }
 
-  #let({ pattern, type, value, isMutable }: Let, span: Hir.Span): Hir.Let {
+  #let({ pattern, type, value, isMutable }: Let, span: At): Hir.Let {
     // An immutable variable may hold the answer of an operation, which then fails where it is used.
     const isAnswer =
       type === null && !isMutable && pattern.kind === 'BindingPattern' && isDatabaseCall(this, bare(value))
@@ -587,20 +588,20 @@ export class BodyLowering implements Lowering {
     const bound =
       isKept && pattern.kind === 'BindingPattern' ? this.#bindResult(pattern) : this.pattern(pattern, isMutable)
     if (isAnswer && bound.kind === 'Bind') this.#answers.set(bound.local, pattern)
-    return { kind: 'Let', pattern: bound, value: lowered, span }
+    return { kind: 'Let', pattern: bound, value: lowered, ...span }
   }
 
   /** Declares a variable that holds the answer of an operation as a Result. */
   #bindResult(pattern: BindingPattern): Hir.Pattern {
     const local = this.scope.declare(pattern.name.text, this.#resultType(this.#patternType(pattern)))
     this.#results.add(local)
-    return { kind: 'Bind', local, span: this.module.span(pattern) }
+    return { kind: 'Bind', local, ...this.module.span(pattern) }
   }
 
-  #assign({ target, operator, value }: Assign, span: Hir.Span): Hir.Stmt {
+  #assign({ target, operator, value }: Assign, span: At): Hir.Stmt {
     const place = this.#place(target)
     const lowered = this.value(value)
-    return { kind: 'Update', place, operator: ASSIGNED[operator], value: lowered, span }
+    return { kind: 'Update', place, operator: ASSIGNED[operator], value: lowered, ...span }
   }
 
   #place(target: Expression): Hir.Place {
@@ -643,26 +644,26 @@ export class BodyLowering implements Lowering {
     const span = this.module.span(pattern)
     switch (pattern.kind) {
       case 'WildcardPattern':
-        return { kind: 'Wildcard', span }
+        return { kind: 'Wildcard', ...span }
       case 'BindingPattern': {
         const { text } = pattern.name
         const known = shared?.get(text)
-        if (known !== undefined) return { kind: 'Bind', local: known, span }
+        if (known !== undefined) return { kind: 'Bind', local: known, ...span }
         const local = this.scope.declare(text, this.#patternType(pattern), isMutable)
         shared?.set(text, local)
-        return { kind: 'Bind', local, span }
+        return { kind: 'Bind', local, ...span }
       }
       case 'ConstructorPattern': {
         const name = pattern.name.text
         const args = (pattern.args ?? []).map(arg => this.pattern(arg, isMutable, shared))
         const isBuiltin = name === 'Err' && this.module.variant(name) === undefined
-        return { kind: 'Variant', name: isBuiltin ? 'Error' : name, args, span }
+        return { kind: 'Variant', name: isBuiltin ? 'Error' : name, args, ...span }
       }
       case 'TuplePattern':
-        return { kind: 'Tuple', items: pattern.items.map(item => this.pattern(item, isMutable, shared)), span }
+        return { kind: 'Tuple', items: pattern.items.map(item => this.pattern(item, isMutable, shared)), ...span }
       case 'LiteralPattern': {
         const { types } = this.module
-        return { kind: 'Literal', value: literalOf(pattern, this.#patternType(pattern), types, span), span }
+        return { kind: 'Literal', value: literalOf(pattern, this.#patternType(pattern), types, span), ...span }
       }
     }
   }

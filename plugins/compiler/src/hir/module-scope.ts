@@ -11,6 +11,14 @@ import type { TypedModule } from '../types/typed-module.ts'
 import type { ByteOffsets } from './byte-offsets.ts'
 import { TypeTable } from './type-table.ts'
 
+/** The position of a node. */
+export type At = Hir.Span & { readonly span: Hir.Span }
+
+/** Returns the position of a node, for another node at the same place. */
+export function spanOf({ start, end }: Hir.Span): At {
+  return { start, end, span: { start, end } }
+}
+
 /** Names and types of a module, which all of its bodies share. */
 export class ModuleScope {
   readonly typed: TypedModule
@@ -33,8 +41,8 @@ export class ModuleScope {
     }
   }
 
-  span(span: Span): Hir.Span {
-    return this.#offsets.span(span)
+  span(span: Span): At {
+    return spanOf(this.#offsets.span(span))
   }
 
   /** Returns the type of an expression in the form of the checker. */
