@@ -11,6 +11,8 @@ export interface McpCall {
   /** Aborted when the client cancels or disconnects. */
   readonly signal: AbortSignal
   readonly principal: Principal
+  /** True if the client is connected over HTTP; false over stdio and in this process. */
+  readonly isOverHttp: boolean
   /** For example `2026-07-28`. */
   readonly protocolVersion: string
   readonly clientCapabilities: McpClientCapabilities

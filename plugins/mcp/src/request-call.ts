@@ -68,6 +68,10 @@ export class RequestCall implements ToolCall {
     callerOf(this.#context.http?.authInfo)?.recordError?.(code)
   }
 
+  get isOverHttp(): boolean {
+    return this.#context.http !== undefined
+  }
+
   get signal(): AbortSignal {
     return this.#context.mcpReq.signal
   }

@@ -9,6 +9,7 @@ const NEVER = new AbortController().signal
 /** Call by another surface, whose client receives progress but cannot provide input. */
 export class DirectCall implements ToolCall {
   readonly principal: McpPrincipal
+  readonly isOverHttp = false
   readonly protocolVersion = '2026-07-28'
   readonly clientCapabilities = {}
   readonly inputs = NO_INPUTS

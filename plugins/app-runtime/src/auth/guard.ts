@@ -4,12 +4,13 @@ import {
   type GuardDeclaration,
   type HttpExchange,
   type Identity,
+  type McpCall,
   type Program,
   type RateLimit,
   type RequestUse,
   type WebhookRule
 } from '@svc/contracts'
-import type { Logger, Principal } from '@svc/plugin-sdk'
+import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { ANONYMOUS_TEXT, callerText, type RequestParts, SYSTEM_TEXT } from '../interpreter/request.ts'
 import { admits } from './admits.ts'
@@ -78,11 +79,12 @@ export class Guards {
   }
 
   /**
-   * Returns the caller of a tool or resource as text. The operator of this process is the system. Throws
-   * `RUN_RATE_LIMITED`; roles and scopes are checked by the call.
+   * Returns the caller of a tool or resource as text. The operator of this process is the system. Over HTTP, it is one
+   * caller among others: every user of this machine can reach a local port. Throws `RUN_RATE_LIMITED`; roles and scopes
+   * are checked by the call.
    */
-  ofTool(name: string, principal: Principal): string {
-    const isOperator = principal.id === 'local' && principal.role === 'owner'
+  ofTool(name: string, { principal, isOverHttp }: Pick<McpCall, 'principal' | 'isOverHttp'>): string {
+    const isOperator = !isOverHttp && principal.id === 'local' && principal.role === 'owner'
     if (isOperator) return SYSTEM_TEXT
     const { id, role, scopes } = principal
     const isAnonymous = role === 'anonymous'

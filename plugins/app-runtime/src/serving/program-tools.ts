@@ -37,8 +37,8 @@ function toolOf({ module, defaults }: Program, name: string, index: number, pool
     name,
     description: describe(description, name),
     input,
-    async call(args, { principal }) {
-      const caller = guards.ofTool(name, principal)
+    async call(args, call) {
+      const caller = guards.ofTool(name, call)
       const { status, body } = await pool.ask(index, JSON.stringify(args), caller)
       const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
       const answer = JSON.parse(body) as unknown
@@ -66,8 +66,8 @@ function resourceOf({ module }: Program, name: string, index: number, pool: Prog
     name,
     description: describe(description, name),
     mimeType: 'text/plain',
-    async read({ principal }) {
-      const { status, body } = await pool.ask(index, '', guards.ofTool(name, principal))
+    async read(call) {
+      const { status, body } = await pool.ask(index, '', guards.ofTool(name, call))
       const answer = JSON.parse(body) as unknown
       if (status !== 200) throw new Error((answer as { readonly error: string }).error)
       return { contents: [{ uri, mimeType: 'text/plain', text: isText(answer) ? answer : body }] }

@@ -1,5 +1,9 @@
 import t from 'tap'
+import { overStdio } from '../../../../test/e2e/mcp-clients.ts'
+import { makeProject } from '../../../../test/e2e/served-project.ts'
 import { serveApp } from '../serving/served-app.ts'
+
+t.setTimeout(120_000)
 
 const SOURCE = `
 @mcp.tool "who calls" @auth fn who() to str { request.user.id + " " + request.user.provider }
@@ -32,11 +36,28 @@ async function call(url: string, name: string, token?: string): Promise<string> 
   return result._meta?.['svc/error']?.code ?? result.content?.[0]?.text ?? ''
 }
 
-t.test('the operator of this machine may call every tool', async t => {
+t.test('over HTTP without a token, the operator of this machine is a caller with the role owner', async t => {
   const { url } = await serveApp(t, SOURCE)
-  t.equal(await call(url, 'who'), 'system system')
-  t.equal(await call(url, 'for_admins'), 'secret')
-  t.match(await request(url, 'resources/read', { uri: 'app://secret' }), { result: { contents: [{ text: 'secret' }] } })
+  t.equal(await call(url, 'who'), 'local operator')
+  t.equal(await call(url, 'for_owners'), 'shared')
+  t.equal(await call(url, 'for_admins'), 'RUN_FORBIDDEN')
+  t.match(await request(url, 'resources/read', { uri: 'app://secret' }), { error: {} })
+  t.equal(await call(url, 'once'), 'one')
+  t.match(await call(url, 'once'), /too many calls|RUN_RATE_LIMITED/)
+})
+
+t.test('over stdio, the operator of this machine may call every tool', async t => {
+  const off = ['model-server', 'inference-onnx'].map(name => `[plugins.${name}]\nenabled = false\n`).join('')
+  const settings = `[plugins.app-runtime]\nprogram = "app.vox"\nport = 0\n${off}`
+  const client = await overStdio(makeProject(t, { 'app.vox': SOURCE, 'svc.toml': settings }), '2026')
+  t.teardown(() => client.close())
+  const text = async (name: string): Promise<unknown> => {
+    const { content } = await client.callTool({ name, arguments: {} })
+    return (content as readonly { readonly text?: string }[])[0]?.text
+  }
+  t.equal(await text('who'), 'system system')
+  t.equal(await text('for_admins'), 'secret')
+  t.match(await client.readResource({ uri: 'app://secret' }), { contents: [{ text: 'secret' }] })
 })
 
 t.test('a caller with the token of the service has the role of its principal, and is limited', async t => {
