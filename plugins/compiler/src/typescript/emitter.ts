@@ -157,9 +157,50 @@ export function bindingOf(e: Emitter, local: Hir.LocalId): Binding {
   return e.bound.get(local) ?? bind(e, local)
 }
 
-/** Returns the type of an expression. The checker discards the values of control nodes that a view shows. */
+/**
+ * Returns the type of an expression. Where any value fits, the checker forgets the types of the elements and branches,
+ * which the text of a value may need; of control nodes that a view shows, it discards the values.
+ */
 export function typeOf(e: Emitter, node: Hir.Expr): Hir.Type {
-  return node.type.kind === 'unit' && e.shown.has(node) ? ANY : node.type
+  const { type } = node
+  if (type.kind === 'unit' && e.shown.has(node)) return ANY
+  const { types } = e.file.program
+  switch (node.kind) {
+    case 'List':
+    case 'For': {
+      const isOpen = type.kind === 'named' && type.args[0]?.kind === 'any'
+      if (!isOpen) return type
+      const item = commonType(e, node.kind === 'For' ? [node.body] : node.items)
+      return item.kind === 'any' ? type : types.named(type.name, [item])
+    }
+    case 'Block':
+      return type.kind === 'any' ? commonType(e, lastValues(node.block)) : type
+    case 'If':
+      return type.kind === 'any' && node.otherwise !== null
+        ? commonType(e, [...lastValues(node.then), ...lastValues(node.otherwise)])
+        : type
+    case 'Match':
+      return type.kind === 'any'
+        ? commonType(
+            e,
+            node.arms.map(({ body }) => body)
+          )
+        : type
+    default:
+      return type
+  }
+}
+
+/** Returns the type that all values have; `any` if they differ. Equal types are one object. */
+function commonType(e: Emitter, values: readonly Hir.Expr[]): Hir.Type {
+  const found = values.map(value => typeOf(e, value)).filter(({ kind }) => kind !== 'never')
+  const [first = ANY] = found
+  return found.every(type => type === first) ? first : ANY
+}
+
+function lastValues(block: Hir.Block): Hir.Expr[] {
+  const last = block.at(-1)
+  return last?.kind === 'Expr' ? [last.value] : []
 }
 
 /** Returns the result of `make`. If it needs statements, they become a function that is called immediately. */

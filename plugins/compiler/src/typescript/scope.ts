@@ -65,7 +65,7 @@ export class Scope {
 
   #isUsed(name: string): boolean {
     const outer = this.#outer
-    return this.#used.has(name) || outer?.#isUsed(name) === true
+    return this.#used.has(name) || (outer === null ? false : outer.#isUsed(name))
   }
 }
 

@@ -1,0 +1,89 @@
+import type { Hir } from '@svc/contracts'
+import { type Doc, hardline, join, layout } from '../doc/doc.ts'
+import { lowerType } from '../hir/lower-types.ts'
+import type { Const, FunctionDeclaration } from '../syntax/ast.ts'
+import { block } from './code.ts'
+import { type Emitter, newEmitter, PLAIN_FRAME, type Views, written } from './emitter.ts'
+import { functionBody, paramsCode, statement } from './expressions.ts'
+import { type Build, EmittedModule } from './module.ts'
+import { valueName } from './names.ts'
+import { ExportScope, Scope } from './scope.ts'
+import { codeOfBody, usedNames } from './used-names.ts'
+
+/**
+ * Translates the functions and constants of the program that browsers use, and those that they use themselves. Returns
+ * a module without its header; null if there are none.
+ */
+export function functionsText(build: Build, views: Views | null): string | null {
+  const { program, shared } = build
+  if (shared.size === 0) return null
+  const file = new EmittedModule(build, { isShared: true })
+  const made = new Map<FunctionDeclaration | Const, Doc>()
+  // A translation may add names, which a set visits, too.
+  for (const name of shared) {
+    const declaration = program.names.get(name)?.declaration
+    const body = program.body(name)
+    if (body === null || made.has(declaration as Const)) continue
+    if (declaration?.kind === 'Const') made.set(declaration, constantDoc(body, file, views))
+    if (declaration?.kind === 'Function') made.set(declaration, functionDoc(declaration, body, file, views))
+  }
+  // Constants come first, in source order, since only functions may be used before their declaration.
+  const rank = ({ kind }: FunctionDeclaration | Const): number => (kind === 'Const' ? 0 : 1)
+  const ordered = [...made].sort(([a], [b]) => rank(a) - rank(b) || a.start - b.start)
+  const docs = ordered.map(([, doc]) => doc)
+  const printed = layout(join([hardline, hardline], docs), 2)
+  const imports = file.imports.lines()
+  return `${imports.length === 0 ? '' : `${imports.join('\n')}\n\n`}${printed}\n`
+}
+
+function functionDoc(declaration: FunctionDeclaration, body: Hir.Body, outer: EmittedModule, views: Views | null): Doc {
+  const { program } = outer
+  const { generics, params, result } = declaration
+  const name = declaration.name.text
+  const names = generics.map(({ text }) => text)
+  const file = outer.within(new Set(names))
+  const e: Emitter = { ...newEmitter(file, body.locals, new Scope(null, usedNames(codeOfBody(body), program))), views }
+  const list = paramsCode(e, body, (type, index) => {
+    const written = params[index]?.type ?? null
+    return written === null ? (file.type(type) ?? 'any') : file.declaredType(lowerType(written))
+  })
+  const found = program.resultOf(declaration)
+  const isAsync = program.isAsync(name)
+  const isUnit = found.kind === 'unit'
+  const type = isUnit ? 'void' : result === null ? file.type(found) : file.declaredType(lowerType(result))
+  const annotation = type === null ? '' : `: ${isAsync ? `Promise<${type}>` : type}`
+  const frame = { ...PLAIN_FRAME, mayAwait: isAsync, onFailure: isUnit ? 'throw' : 'return' } as const
+  const statements = functionBody(e, body.block, frame, { kind: isUnit ? 'drop' : 'return' })
+  return [
+    `export ${isAsync ? 'async ' : ''}function ${valueName(name)}${names.length === 0 ? '' : `<${names.join(', ')}>`}`,
+    list,
+    annotation,
+    ' ',
+    block(statements)
+  ]
+}
+
+function constantDoc({ locals, block: [only] }: Hir.Body, file: EmittedModule, views: Views | null): Doc {
+  if (only === undefined) return ''
+  const exported = only.kind === 'Let' ? boundLocals(only.pattern) : []
+  const names = exported.map(local => locals[local]?.name ?? '')
+  const scope = new ExportScope(new Map(names.map(name => [name, valueName(name)])))
+  const e: Emitter = { ...newEmitter(file, locals, scope), views }
+  const statements = written(e, () => statement(e, only, { kind: 'drop' }))
+  const last = statements.at(-1)
+  if (last === undefined) return ''
+  return [...statements.slice(0, -1).map(each => [each, hardline] as Doc), 'export ', last]
+}
+
+function boundLocals(pattern: Hir.Pattern): Hir.LocalId[] {
+  switch (pattern.kind) {
+    case 'Bind':
+      return [pattern.local]
+    case 'Tuple':
+      return pattern.items.flatMap(boundLocals)
+    case 'Variant':
+      return pattern.args.flatMap(boundLocals)
+    default:
+      return []
+  }
+}
