@@ -3,7 +3,7 @@
 //   node --import tsx --conditions=svc-source tools/fuzz-compiler.ts [--count 200000] [--seed 1] [--out FOLDER]
 //
 // Each input is determined by the seed and its number, so a range can be repeated: `--seed 1 --first 400000 --count 1`.
-// An input is slow if it takes longer than `--limit-ms` in each of several attempts; one that takes longer than ten
+// An input is slow if it takes more processor time than `--limit-ms` in each of several attempts; one that takes longer than ten
 // seconds counts as a hang and ends the run. Exits with 1 if there are findings.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ interface Found {
 }
 
 const HANG_MILLISECONDS = 10_000
-/** Attempts at an input, of which the fastest counts: others may have waited for a processor. */
+/** Attempts at an input, of which the fastest counts: others may have compiled or collected garbage. */
 const ATTEMPTS = 5
 /** Loader for worker threads, which do not inherit module hooks in Node 20. */
 const LOADER = `import('tsx/esm/api').then(tsx => { tsx.register(); return import(${JSON.stringify(import.meta.url)}) })`
@@ -78,13 +78,14 @@ function work({ seed, first, count, limitMs, progress }: Slice): void {
     const { source, script } = inputOf(seed, number, sources)
     let message: string | null
     const timed = (): number => {
-      const start = performance.now()
+      const start = process.cpuUsage()
       try {
         message = flaw(source, script)
       } catch (error) {
         message = `threw ${error instanceof Error ? error.stack : String(error)}`
       }
-      return performance.now() - start
+      const { user, system } = process.cpuUsage(start)
+      return (user + system) / 1000
     }
     message = null
     let ms = timed()

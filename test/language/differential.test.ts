@@ -1,43 +1,36 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { Choices, shrink } from './choices.ts'
-import { generateProgram } from './generate.ts'
-import { difference, runBoth } from './run-both.ts'
+import { differenceOf } from './differences.ts'
 
 /** Number of programs, which are the same in every run. Set SVC_TEST_PROGRAMS for more. */
-const PROGRAMS = Number(process.env.SVC_TEST_PROGRAMS ?? 300)
+const PROGRAMS = Number(process.env.SVC_TEST_PROGRAMS ?? 2_000)
 
-t.setTimeout(600_000)
+/** Fewer programs are not worth the start of another process. */
+const MIN_PROGRAMS_OF_PROCESS = 500
 
-function flaw(source: string): string | null {
-  try {
-    return difference(runBoth(source))
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
-}
+const tool = fileURLToPath(new URL('../../tools/compare-back-ends.ts', import.meta.url))
 
-/** Returns the simplest program that still has a difference. */
-function simplest(choices: readonly number[]): string {
-  const least = shrink(choices, each => flaw(generateProgram(each)) !== null, 500)
-  return generateProgram(new Choices(least))
-}
+t.setTimeout(Math.max(600_000, PROGRAMS * 600))
 
 t.test('generated programs print and fail alike in the interpreter and as TypeScript', async t => {
-  let lines = 0
-  for (let seed = 0; seed < PROGRAMS; seed++) {
-    const choices = Choices.seeded(seed)
-    const source = generateProgram(choices)
-    try {
-      const both = runBoth(source)
-      lines += both.interpreted.lines.length
-      if (difference(both) === null) continue
-    } catch {
-      // The flaw of the simplest program is reported below.
-    }
-    const least = simplest(choices.made)
-    t.fail(`seed ${seed}: ${flaw(least)}\n--- program:\n${least}`)
-  }
-  t.ok(lines > PROGRAMS, `${lines} lines were compared`)
+  const out = t.testdir()
+  const processes = Math.max(1, Math.min(availableParallelism(), Math.floor(PROGRAMS / MIN_PROGRAMS_OF_PROCESS)))
+  const options = ['--programs', String(PROGRAMS), '--processes', String(processes), '--out', out]
+  const output = await new Promise<string>(resolve => {
+    execFile(process.execPath, [...process.execArgv, tool, ...options], (_error, stdout, stderr) =>
+      resolve(stdout + stderr)
+    )
+  })
+  const ran = [...output.matchAll(/^ran (\d+) programs .*: 0 differences$/gm)].reduce(
+    (sum, [, n]) => sum + Number(n),
+    0
+  )
+  const found = readdirSync(out).map(name => `${name}:\n${readFileSync(join(out, name), 'utf8')}`)
+  t.equal(ran, PROGRAMS, [...found, output].join('\n'))
 })
 
 /** Programs for which the two back ends differed, made simple by the search above. */
@@ -63,5 +56,5 @@ const FOUND: Readonly<Record<string, string>> = {
 }
 
 t.test('programs that once gave different results give the same', async t => {
-  for (const [name, source] of Object.entries(FOUND)) t.equal(flaw(source), null, name)
+  for (const [name, source] of Object.entries(FOUND)) t.equal(differenceOf(source), null, name)
 })
