@@ -285,7 +285,7 @@ class ProgramGenerator {
   }
 
   #for(depth: number): string {
-    const { list, item } = this.#iterated(depth - 1)
+    const { before, list, item } = this.#iterated(depth - 1)
     const name = this.#fresh('x')
     const index = this.#choices.often(30) ? this.#fresh('n') : null
     const body = this.#inLoop(() => {
@@ -296,13 +296,16 @@ class ProgramGenerator {
       this.#scope = outer
       return statements
     })
-    return `for ${name}${index === null ? '' : `, ${index}`} in ${list} {\n${body}\n}`
+    return `${before}for ${name}${index === null ? '' : `, ${index}`} in ${list} {\n${body}\n}`
   }
 
-  #iterated(depth: number): { list: string; item: GeneratedType } {
-    if (this.#choices.often(60)) return { list: `range(${this.#choices.below(4)})`, item: INT }
-    const item = this.#type(1, true)
-    return { list: `(${this.#expression({ kind: 'list', of: item }, depth)})`, item }
+  #iterated(depth: number): { before: string; list: string; item: GeneratedType } {
+    if (this.#choices.often(60)) return { before: '', list: `range(${this.#choices.below(4)})`, item: INT }
+    const type: ListType = { kind: 'list', of: this.#type(1, true) }
+    const value = this.#expression(type, depth)
+    // The declared type is that of an empty list, too.
+    const list = this.#fresh('l')
+    return { before: `let ${list}: ${typeText(type)} = ${value}\n`, list, item: type.of }
   }
 
   #while(depth: number): string {
