@@ -94,10 +94,30 @@ const INVALID: readonly (readonly [decorators: string, source: string])[] = [
   ['@rate_limit(per: "2d", max: 1)', '"2d"'],
   ['@rate_limit(by: planet, per: "1m", max: 1)', 'planet'],
   ['@rate_limit(per: "1m", window_secs: 60, max: 1)', '60'],
+  ['@rate_limit(10, "1m")', '@rate_limit(10, "1m")'],
+  ['@rate_limit("5s", user)', '@rate_limit("5s", user)'],
+  ['@rate_limit(10)', '@rate_limit(10)'],
+  ['@rate_limit("soon", max: 2)', '@rate_limit("soon", max: 2)'],
   ['@cors', '@cors'],
   ['@cors(origins: ["example.org"])', '"example.org"'],
   ['@cors(origins: ["https://example.org/path"])', '"https://example.org/path"']
 ]
+
+t.test('a rate limit without names is told the form that it probably means', t => {
+  for (const [written, meant] of [
+    ['@rate_limit(10, "1m")', '@rate_limit(per: "1m", max: 10)'],
+    ['@rate_limit("5s", 7, user)', '@rate_limit(by: user, per: "5s", max: 7)'],
+    ['@rate_limit("soon", max: 2)', '@rate_limit(per: "1m", max: 2)']
+  ] as const) {
+    const source = `${written} @query fn f() to int { 1 }`
+    const { diagnostics } = checkFile(new SourceFile('a.vox', source), { ...options, strict: false })
+    t.match(
+      diagnostics.filter(({ code }) => code === 'auth.argument'),
+      [{ suggestions: [`write \`${meant}\``] }]
+    )
+  }
+  t.end()
+})
 
 t.test('unknown, contradicting and invalid arguments of a guard are errors', t => {
   for (const [decorators, source] of INVALID)

@@ -55,6 +55,8 @@ const SUBJECTS: Readonly<Record<string, LimitSubject>> = {
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
+const WINDOW = /^(\d+)(ms|s|m|h|d)$/
+
 /** Longest window of a rate limit: longer ones would be forgotten with the process. */
 const MAX_WINDOW_MS = 86_400_000
 
@@ -131,6 +133,11 @@ class GuardReader {
   }
 
   #limit(decorator: Decorator): RateLimit | null {
+    const nameless = unnamed(decorator).filter(({ kind }) => kind !== 'Identifier')
+    if (nameless.length > 0) {
+      this.#problem('the values of `@rate_limit` have no names', decorator, [`write \`${limitWithNames(decorator)}\``])
+      return null
+    }
     const values = this.#arguments(decorator, ['by', 'key', 'per', 'window_secs', 'max'])
     const short = unnamed(decorator).find(({ kind }) => kind === 'Identifier')
     const by = values.get('by') ?? values.get('key') ?? short
@@ -152,7 +159,7 @@ class GuardReader {
   }
 
   #window(value: Expression): number | null {
-    const match = value.kind === 'String' ? /^(\d+)(ms|s|m|h|d)$/.exec(value.value) : null
+    const match = value.kind === 'String' ? WINDOW.exec(value.value) : null
     const milliseconds = Number(match?.[1]) * (UNITS_MS[match?.[2] ?? ''] ?? 0)
     if (match !== null && milliseconds > 0) return this.#withinDay(milliseconds, value)
     this.#problem('`per` is not a duration', value, ['write a duration such as "1s", "1m" or "1h"'])
@@ -294,6 +301,23 @@ const SYNONYMS = [
 ] as const
 
 const ORIGIN_HELP = 'write an origin such as "https://example.org", or "*" for every page'
+
+/** Returns the rate limit that values without names probably mean: a count, a window and a subject. */
+function limitWithNames(decorator: Decorator): string {
+  const values = unnamed(decorator)
+  const written = (name: string): Expression | undefined =>
+    decorator.args?.find(each => each.name?.text === name)?.value
+  const text = (value: Expression | undefined): string | null => (value?.kind === 'String' ? value.value : null)
+  const count = (value: Expression | undefined): string | null => (value?.kind === 'Int' ? value.digits : null)
+  const by = [written('by'), ...values].map(each => (each === undefined ? null : wordOf(each))).find(isSubjectWord)
+  const per = text(written('per')) ?? values.map(text).find(each => each !== null && WINDOW.test(each)) ?? '1m'
+  const max = count(written('max')) ?? values.map(count).find(each => each !== null) ?? '100'
+  return `@rate_limit(${by === undefined ? '' : `by: ${by}, `}per: "${per}", max: ${max})`
+}
+
+function isSubjectWord(word: string | null): word is string {
+  return word !== null && Object.hasOwn(SUBJECTS, word)
+}
 
 function unnamed({ args }: Decorator): Expression[] {
   return (args ?? []).flatMap(({ name, value }) => (name === null ? [value] : []))
