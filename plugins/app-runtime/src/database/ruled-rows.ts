@@ -59,15 +59,31 @@ export function updateChecked(
   })
 }
 
+/** Checks a change of no column. Throws `RUN_FORBIDDEN` for a row that the caller may not update. */
+export function assertUpdatable(database: ProgramDatabase, shape: TableShape, id: SqlParameter): void {
+  const rule = shape.rules?.of('update') ?? null
+  if (!isAllowed(database, shape, rule, id, ruleParameters(rule))) noSuchRow(shape, 'update', id)
+}
+
 function assertAllowed(
   database: ProgramDatabase,
-  { name, sql: table, id: idColumn }: TableShape,
+  shape: TableShape,
   rule: Condition | null,
   id: SqlParameter,
   caller: readonly SqlParameter[],
   action: 'insert' | 'update'
 ): void {
+  if (isAllowed(database, shape, rule, id, caller)) return
+  fail('RUN_FORBIDDEN', `${shape.name}: the caller may not ${action} such a row`)
+}
+
+function isAllowed(
+  database: ProgramDatabase,
+  { name, sql: table, id: idColumn }: TableShape,
+  rule: Condition | null,
+  id: SqlParameter,
+  caller: readonly SqlParameter[]
+): boolean {
   const sql = `SELECT 1 FROM ${table} WHERE ${idColumn.quoted} = ?${andRule(rule)}`
-  if (database.row(name, sql, [id, ...caller]) !== null) return
-  fail('RUN_FORBIDDEN', `${name}: the caller may not ${action} such a row`)
+  return database.row(name, sql, [id, ...caller]) !== null
 }

@@ -41,6 +41,7 @@ fn add_record(owner: int) to int {
   db.Note.insert({ owner: other, body: "second" })
 }
 fn change(id: int) { db.Note.update(id, { body: "changed" }) }
+fn change_nothing(id: int) { db.Note.update(id, {}) }
 fn give(id: int, to_user: int) { db.Note.update(id, { owner: to_user }) }
 fn remove(id: int) { db.Note.delete(id) }
 `
@@ -84,6 +85,9 @@ t.test('a caller writes only rows that the rule allows, before and after the cha
   t.equal(outcome(ANN, 'change', 2), 'RUN_FORBIDDEN')
   t.equal(outcome(ANN, 'change', 3), 'RUN_FORBIDDEN', 'a row that it may only read')
   t.equal(outcome(ANN, 'change', 99), 'RUN_FORBIDDEN', 'as for a row that does not exist')
+  t.equal(outcome(ANN, 'change_nothing', 1), null)
+  for (const id of [2, 3, 99]) t.equal(outcome(ANN, 'change_nothing', id), 'RUN_FORBIDDEN', `no change of ${id}`)
+  t.equal(outcome(null, 'change_nothing', 99), null)
   t.equal(outcome(ANN, 'give', 1, 2), 'RUN_FORBIDDEN', 'no row is given away')
   t.equal(call(ANN, 'owned', 1), 4)
   t.equal(outcome(ANN, 'remove', 2), 'RUN_FORBIDDEN')

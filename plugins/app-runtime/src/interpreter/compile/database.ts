@@ -5,7 +5,7 @@ import type { ShapeOf } from '../../database/included-rows.ts'
 import type { ProgramDatabase } from '../../database/program-database.ts'
 import { NO_BOUNDS, type QueryBounds } from '../../database/query-bounds.ts'
 import { rawQuery } from '../../database/raw-sql.ts'
-import { insertChecked, updateChecked } from '../../database/ruled-rows.ts'
+import { assertUpdatable, insertChecked, updateChecked } from '../../database/ruled-rows.ts'
 import {
   columnsOf,
   deleteOperation,
@@ -240,13 +240,16 @@ function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: Hir.Db):
     const values = recordOf(shape, change(frame))
     // A record that was read before contains its id, which is not updated.
     const columns = columnsOf(shape, values).filter(column => column !== shape.id)
-    if (columns.length === 0) return null
+    const ruled = ruledShape(body, shape)
+    if (columns.length === 0) {
+      if (ruled !== null) assertUpdatable(databaseOf(machine), ruled, key)
+      return null
+    }
     const names = columns.map(({ name }) => name).join()
     const sql = texts.get(names) ?? updateSql(shape, columns)
     texts.set(names, sql)
     const parameters = columns.map(column => shape.encode(column, values.get(column.name) as Value))
     const database = databaseOf(machine)
-    const ruled = ruledShape(body, shape)
     if (ruled === null) database.execute(shape.name, sql, [...parameters, key])
     else updateChecked(database, ruled, sql, parameters, key)
     return null
