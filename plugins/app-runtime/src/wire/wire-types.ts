@@ -1,6 +1,8 @@
 import { type Hir, type HirModule, type HirNamedField, type HirType, TypeNames, unreachable } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
 import { Opaque, type Value } from '../interpreter/value.ts'
+import { isFile } from '../schema/column-type.ts'
+import { isFileId } from '../storage/file-info.ts'
 import type { Codec } from './codec.ts'
 import { listCodec, mapCodec, optionCodec, resultCodec, tupleCodec } from './compound-codecs.ts'
 import { choiceCodec, type Member, recordCodec } from './declared-codecs.ts'
@@ -27,10 +29,13 @@ export class WireTypes {
   readonly #checks = new Map<Hir.Type, Codec | null>()
   readonly #untyped: Codec
   readonly #hostTypes: ReadonlySet<string>
+  /** True if `File` is the type of stored files, and not a type of the program. */
+  readonly #hasFiles: boolean
 
   constructor(module: HirModule, options: WireOptions = {}) {
     this.#names = new TypeNames(module)
     this.#options = options
+    this.#hasFiles = isFile({ Named: 'File' }, module)
     this.#hostTypes = new Set([...HOST_TYPES, ...[...module.actors, ...module.agents].map(({ name }) => name)])
     this.#untyped = untypedCodec(tag => {
       const type = this.#names.typeOfConstructor(tag)
@@ -200,10 +205,18 @@ export class WireTypes {
     const { defaults = [], evaluate } = this.#options
     return fields.map(([name, type]) => {
       const given = of === null ? undefined : defaults.find(each => each.type === of && each.field === name)
+      if (of === 'File' && name === 'id' && this.#hasFiles) return { name, codec: FILE_ID, fallback: null }
       const fallback = given === undefined || evaluate === undefined ? null : () => evaluate(given.code)
       return { name, codec: this.codec(type), fallback }
     })
   }
+}
+
+/** Codec of the id of a stored file. Whether the file exists is known when a row refers to it. */
+const FILE_ID: Codec = {
+  ...STR,
+  name: 'the id of a stored file',
+  decode: json => (typeof json === 'string' && isFileId(json) ? json : mismatch(FILE_ID.name, shownJson(json)))
 }
 
 /** Types of the host whose values have methods. */

@@ -216,6 +216,12 @@ t.test('refused uploads leave no file', async t => {
     status: 409,
     body: { error: /image must be a stored file/ }
   })
+  for (const id of ['x', '', '0'.repeat(31), 'G'.repeat(32), 5, null]) {
+    t.match(await app.post('/api/mutation/add', { title: 'x', image: { ...forged, id } }), {
+      status: 400,
+      body: { code: 'RUN_ARGUMENTS', error: /image\.id: expected/ }
+    })
+  }
   t.match(
     await ask(`${app.app}/api/mutation/add`, {
       method: 'POST',
