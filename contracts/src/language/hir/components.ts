@@ -23,29 +23,26 @@ export interface Property {
 export type Member = StateMember | DerivedMember | EffectMember | Stmt
 
 /** A state, whose assignments show the view again. */
-export interface StateMember {
+export interface StateMember extends Span {
   readonly kind: 'State'
   readonly local: LocalId
   readonly annotation: HirType | null
   readonly value: Expr
-  readonly span: Span
 }
 
 /** A value that is computed from states and properties. */
-export interface DerivedMember {
+export interface DerivedMember extends Span {
   readonly kind: 'Derived'
   readonly local: LocalId
   readonly annotation: HirType | null
   readonly value: Expr
-  readonly span: Span
 }
 
 /** Code that runs after a change, or when the component is shown or leaves the page. */
-export interface EffectMember {
+export interface EffectMember extends Span {
   readonly kind: 'Effect'
   readonly moment: 'change' | 'mount' | 'cleanup'
   /** Variables whose changes run the effect; null for all that it reads. */
   readonly dependencies: readonly LocalId[] | null
   readonly body: Expr
-  readonly span: Span
 }

@@ -1,6 +1,7 @@
 import { liveQueriesOf } from '@svc/contracts'
 import { type Doc, layout } from '../doc/doc.ts'
 import type { HirModule } from '../hir/hir.ts'
+import { inOrderOfUse } from '../hir/order-of-use.ts'
 import type {
   Component,
   ComponentMember,
@@ -29,7 +30,6 @@ import { usedNames } from '../web/typescript/used-names.ts'
 import { isPlain } from '../web/typescript/value-types.ts'
 import { ViewTranslator } from '../web/typescript/view-translator.ts'
 import type { ValueType } from '../web/value-types/type.ts'
-import { inOrderOfUse } from '../hir/order-of-use.ts'
 import type { WebComponent, WebMember, WebProp, WebTree } from './tree.ts'
 
 type Effectful = Effect | Lifecycle

@@ -1,5 +1,10 @@
+import type { Hir } from '@svc/contracts'
 import type { Doc } from '../doc/doc.ts'
+import { call, type TypeScriptCode } from '../typescript/code.ts'
+import type { Emitter } from '../typescript/emitter.ts'
+import { expression } from '../typescript/expressions.ts'
 import { literal } from '../typescript/names.ts'
+import { isNamed } from '../typescript/value-types.ts'
 import type { TextPart } from './tree.ts'
 
 /**
@@ -34,4 +39,63 @@ export function textValue(parts: readonly TextPart[]): Doc {
 
 function templateText(text: string): string {
   return literal(text).slice(1, -1).replaceAll("\\'", "'").replaceAll('`', '\\`').replaceAll('${', '\\${')
+}
+
+/** Returns the values of placeholders in the current scope. */
+export function placeholders(e: Emitter): Resolve {
+  return ([name = '', ...fields]) => {
+    const root = namedValue(e, name)
+    if (root === null) return null
+    const value = fields.reduce((object, field) => fieldOf(e, object, field), root)
+    return shownCode(e, expression(e, value), value.type)
+  }
+}
+
+function namedValue(e: Emitter, name: string): Hir.Expr | null {
+  const local = e.scope.lookup(name)
+  if (local !== undefined) return { kind: 'Local', local: local.local, type: local.type, ...NO_PLACE }
+  const entry = e.file.program.names.get(name)
+  if (entry?.kind !== 'constant') return null
+  return { kind: 'Constant', name, type: e.file.program.resultOf(entry.declaration), ...NO_PLACE }
+}
+
+function fieldOf(e: Emitter, object: Hir.Expr, name: string): Hir.Field {
+  const fields = e.file.program.fieldsOf(object.type)
+  // The key of a row is `_id`; programs also write `id` if the table has no such column.
+  const isKey = name === 'id' && fields?.has('id') === false && fields.has('_id')
+  const field = isKey ? '_id' : name
+  return { kind: 'Field', object, name: field, type: e.file.program.fieldType(object.type, field), ...NO_PLACE }
+}
+
+const NO_PLACE = { span: { start: 0, end: 0 }, start: 0, end: 0 }
+
+/** Converts a value to a child or a part of a string. React shows neither booleans nor records. */
+export function shownCode(e: Emitter, value: TypeScriptCode, type: Hir.Type): Doc {
+  if (isNamed(type, 'bool')) return call('String', value.doc).doc
+  return isShowable(e, type) ? value.doc : call(e.file.helper('text'), value.doc).doc
+}
+
+function isShowable(e: Emitter, type: Hir.Type): boolean {
+  switch (type.kind) {
+    case 'tuple':
+    case 'fn':
+    case 'record':
+      return false
+    case 'named':
+      return isShowableName(e, type)
+    default:
+      return true
+  }
+}
+
+function isShowableName(e: Emitter, type: Hir.Type & { readonly kind: 'named' }): boolean {
+  const { program } = e.file
+  const [item] = type.args
+  if (isNamed(type, 'List', 'Option')) {
+    if (item === undefined || item.kind === 'any' || isNamed(item, 'Element')) return true
+    return isNamed(type, 'Option') && !isNamed(item, 'bool') && isShowable(e, item)
+  }
+  if (isNamed(type, 'Map', 'Result', 'Set', 'Stream')) return false
+  const def = program.typed.defOf(type.name)
+  return def === undefined || (def.declaration === null && def.fields === null)
 }

@@ -1,10 +1,10 @@
 import type { Form, FormField, Param } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
 import { literal } from '../../typescript/names.ts'
+import { kebabCase } from '../../web-ir/attribute-names.ts'
 import type { WebTree } from '../../web-ir/tree.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
-import { kebabCase } from '../typescript/attribute-names.ts'
 import { EmittedModule, FORMS_MODULE } from '../typescript/emitted-module.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 

@@ -4,11 +4,11 @@ import type { Attribute, Element, Expression } from '../../syntax/ast-expression
 import { bare } from '../../syntax/entries.ts'
 import { call, code } from '../../typescript/code.ts'
 import { literal, propertyKey } from '../../typescript/names.ts'
+import { attributeName, camelCase, componentAttributeName, eventName, kebabCase } from '../../web-ir/attribute-names.ts'
+import type { Primitive } from '../../web-ir/primitives.ts'
 import { textParts, textValue } from '../../web-ir/text.ts'
 import type { WebAttribute } from '../../web-ir/tree.ts'
 import type { ValueType } from '../value-types/type.ts'
-import { attributeName, camelCase, componentAttributeName, eventName, kebabCase } from './attribute-names.ts'
-import type { Primitive } from './primitives.ts'
 import { isGeneric, isPlain } from './value-types.ts'
 import type { ViewTranslator } from './view-translator.ts'
 

@@ -17,8 +17,8 @@ import {
   type TypeScriptCode
 } from '../../typescript/code.ts'
 import { propertyKey, valueName } from '../../typescript/names.ts'
+import { camelCase } from '../../web-ir/attribute-names.ts'
 import { ANY, type ValueType } from '../value-types/type.ts'
-import { camelCase } from './attribute-names.ts'
 import { translateBuiltin, translateStandard } from './builtins.ts'
 import { elementOfCall } from './element-calls.ts'
 import { MatchTranslator } from './match-translator.ts'
