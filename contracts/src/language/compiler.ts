@@ -1,5 +1,6 @@
 import { service } from '@svc/plugin-sdk'
-import type { GuardDeclaration, ProgramFacts } from './guards.ts'
+import type { ProgramFacts } from './facts.ts'
+import type { GuardDeclaration } from './guards.ts'
 import type { Body } from './hir/expressions.ts'
 import type { HirBlock, HirExpression, HirModule, HirParam, HirSpan } from './hir.ts'
 import type { RowRules } from './row-rules.ts'

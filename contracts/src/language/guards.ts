@@ -79,9 +79,3 @@ export interface Identity {
  * the caller. `all`: also other parts, such as headers.
  */
 export type RequestUse = 'none' | 'user' | 'all'
-
-/** Facts about the functions of a program, computed through calls. */
-export interface ProgramFacts {
-  /** By function name, or method and path of a route. A missing entry means `none`. */
-  readonly request: Readonly<Record<string, RequestUse>>
-}

@@ -1,10 +1,11 @@
-import type { HirBlock, Program, ProgramCondition, ProgramIndex, ProgramTest } from '@svc/contracts'
+import type { HirBlock, Program, ProgramIndex, ProgramTest } from '@svc/contracts'
 import { readRowRules } from './check/users/row-rules.ts'
 import { readUsers } from './check/users/users.ts'
 import type { CheckedFile } from './compile.ts'
 import { ByteOffsets } from './hir/byte-offsets.ts'
 import { CodeLowering } from './hir/code.ts'
-import { requestFacts } from './hir/facts.ts'
+import { conditionsOf } from './hir/conditions.ts'
+import { programFacts } from './hir/facts.ts'
 import { lowerGuards } from './hir/guards.ts'
 import { lower } from './hir/lower.ts'
 import { type Conversions, ExpressionLowering, type RecordTypes } from './hir/lower-expressions.ts'
@@ -13,8 +14,6 @@ import { requestedCapabilities } from './syntax/requested-capabilities.ts'
 import { typesOf } from './types/check-module.ts'
 import { tablesOf } from './types/db/db-tables.ts'
 import { indexOptions } from './types/db/index-options.ts'
-
-const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 
 /** Returns a module without errors in the form that the interpreter runs. */
 export function programOf({ parsed: { module, tokens }, file: { path, text }, types }: CheckedFile): Program {
@@ -36,7 +35,14 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, ty
       return item.kind === 'Const' ? [bodies.statement(item.statement)] : []
     }),
     constantCode: module.items.flatMap(item => (item.kind === 'Const' ? [code.constant(item)] : [])),
-    conditions: functions.flatMap(fn => conditionsOf(fn, bodies, code)),
+    conditions: functions.flatMap(fn =>
+      conditionsOf(fn).map(({ value, ...condition }) => ({
+        of: fn.name.text,
+        ...condition,
+        condition: bodies.expression(value),
+        code: code.condition(fn, value)
+      }))
+    ),
     components: module.items.flatMap(item => (item.kind === 'Component' ? [item.name.text] : [])),
     indexes: module.items.flatMap(item => {
       if (item.kind === 'Table') return uniqueColumns(item, users, bodies)
@@ -44,7 +50,7 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, ty
     }),
     defaults: module.items.flatMap(item => defaultsOf(item, bodies, code)),
     guards,
-    facts: requestFacts(lowered, guards, rules),
+    facts: programFacts(code, { guards, rules }),
     capabilities: requestedCapabilities(tokens),
     rules,
     users
@@ -94,21 +100,6 @@ function uniqueColumns(
       unique: true,
       span: bodies.span(field)
     }))
-}
-
-function conditionsOf(fn: FunctionDeclaration, bodies: ExpressionLowering, code: CodeLowering): ProgramCondition[] {
-  return CONDITIONS.flatMap(kind =>
-    fn.decorators
-      .filter(({ name }) => name.text === kind)
-      .flatMap(({ args, strings }) => {
-        const [condition, other] = args ?? []
-        if (condition === undefined) return []
-        const message = other?.value.kind === 'String' ? other.value.value : (strings[0]?.value ?? null)
-        const { value } = condition
-        const lowered = code.condition(fn, value)
-        return [{ of: fn.name.text, kind, condition: bodies.expression(value), code: lowered, message }]
-      })
-  )
 }
 
 function defaultsOf(item: Declaration, bodies: ExpressionLowering, code: CodeLowering): Program['defaults'] {

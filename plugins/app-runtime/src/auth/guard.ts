@@ -1,6 +1,7 @@
 import {
   type AuthRule,
   clientKeyOf,
+  factsOf,
   type GuardDeclaration,
   type HttpExchange,
   type Identity,
@@ -65,10 +66,10 @@ export class Guards {
     const declared = guards.filter(({ kind }) => kind !== 'page')
     const made = new Map<string, EndpointGuard>()
     for (const guard of declared) {
-      made.set(guard.name, new EndpointGuard(guard, facts.request[guard.name] ?? 'none', parts))
+      made.set(guard.name, new EndpointGuard(guard, factsOf(facts, guard.name).request, parts))
     }
-    for (const [name, use] of Object.entries(facts.request)) {
-      if (!made.has(name)) made.set(name, new EndpointGuard({ ...OPEN, name }, use, parts))
+    for (const [name, { request }] of Object.entries(facts.declarations)) {
+      if (request !== 'none' && !made.has(name)) made.set(name, new EndpointGuard({ ...OPEN, name }, request, parts))
     }
     this.#guards = made
     const pages = guards.filter(({ kind }) => kind === 'page')

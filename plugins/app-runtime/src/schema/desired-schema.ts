@@ -1,4 +1,4 @@
-import { type DatabaseCapabilities, databaseUses, type HirTable, type Program, type ProgramIndex } from '@svc/contracts'
+import type { DatabaseCapabilities, HirTable, Program, ProgramIndex } from '@svc/contracts'
 import { userTriggers } from '../auth/users/user-tables.ts'
 import { canonicalDecimalSql } from '../database/predicate-sql.ts'
 import { usesFiles } from '../storage/uses-files.ts'
@@ -59,7 +59,7 @@ export function desiredSchema(
 ): DesiredSchema {
   const { tables } = program.module
   const live = liveTables(program).tables
-  const searched = searchedTables(program)
+  const searched = new Set(program.facts.searched)
   const notes: string[] = []
   const desired = tables.map((table): DesiredTable => {
     const name = tableName(table.name)
@@ -160,16 +160,6 @@ function searchTable(
     columns: searchColumns,
     sql: `CREATE VIRTUAL TABLE ${quoted(fts)} USING fts5 (${parts.join(', ')})`
   }
-}
-
-/** Returns the tables that the program searches for words. */
-function searchedTables(program: Program): Set<string> {
-  const { operations } = databaseUses([program.module, program.constants])
-  return new Set(
-    operations
-      .filter(({ plan }) => plan.capabilities.retrieval_mode === 'Fts' || plan.capabilities.retrieval_mode === 'Hybrid')
-      .map(({ table }) => table)
-  )
 }
 
 function problemsOf(tables: readonly DesiredTable[]): string[] {

@@ -1,12 +1,10 @@
 import {
-  databaseUses,
-  type HirModule,
   type HirParam,
   type HirType,
   type HttpEndpoint,
   type HttpEndpointKind,
   httpEndpointsOf,
-  type ProgramUsers
+  type Program
 } from '@svc/contracts'
 
 /**
@@ -34,7 +32,8 @@ export function isTransaction(kind: EndpointKind): boolean {
   return kind === 'mutation' || kind === 'users'
 }
 
-export function endpointsOf(module: HirModule, users: ProgramUsers | null = null): Endpoint[] {
+export function endpointsOf(program: Pick<Program, 'module' | 'facts' | 'users'>): Endpoint[] {
+  const { module, users } = program
   return [
     ...httpEndpointsOf(module),
     ...module.mcp_tools.map(({ func }) => local('tool', func)),
@@ -42,22 +41,15 @@ export function endpointsOf(module: HirModule, users: ProgramUsers | null = null
     ...module.functions
       .filter(({ schedule_interval }) => schedule_interval !== undefined)
       .map(fn => local('scheduled', fn)),
-    ...(isDurable(module) ? [local('due', { name: 'runs and messages', params: [], return_type: null })] : []),
+    ...(isDurable(program) ? [local('due', { name: 'runs and messages', params: [], return_type: null })] : []),
     ...(users === null ? [] : [local('users', { name: 'users', params: [], return_type: null })])
   ]
 }
 
 /** True if a program has workflows, actors, agents or deferred calls. */
-export function isDurable(module: HirModule): boolean {
+export function isDurable({ module, facts }: Pick<Program, 'module' | 'facts'>): boolean {
   const { workflows, actors, agents } = module
-  return workflows.length + actors.length + agents.length > 0 || defersCalls(module)
-}
-
-/** True if a program calls `run_later` or `run_at`. */
-export function defersCalls(module: HirModule): boolean {
-  const { calls } = databaseUses(module)
-  const isOwn = (name: string): boolean => module.functions.some(each => each.name === name)
-  return ['run_later', 'run_at'].some(name => calls.has(name) && !isOwn(name))
+  return workflows.length + actors.length + agents.length > 0 || facts.defersCalls
 }
 
 function local(

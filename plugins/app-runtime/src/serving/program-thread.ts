@@ -89,7 +89,7 @@ class LoadedProgram {
     const interpreter = new Interpreter(program, services.host satisfies Host)
     const evaluate = (code: Hir.Body): Value => (this.#running as RunningProgram).evaluate(code)
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
-    const endpoints = endpointsOf(program.module, program.users)
+    const endpoints = endpointsOf(program)
     this.#names = endpoints.map(({ kind, name }) => `${kind} ${name}`)
     this.#mutations = new Set(endpoints.flatMap(({ kind }, index) => (isTransaction(kind) ? [index] : [])))
     const { database } = services

@@ -19,8 +19,7 @@ export function contributeTools(
   pool: ProgramPool,
   guards: Pick<Guards, 'ofTool'>
 ): void {
-  const { module } = program
-  for (const [index, { kind, name }] of endpointsOf(module).entries()) {
+  for (const [index, { kind, name }] of endpointsOf(program).entries()) {
     if (kind === 'tool') ctx.contribute(mcpTools, toolOf(program, name, index, pool, guards), `tool ${name}`)
     else if (kind === 'resource')
       ctx.contribute(mcpResources, resourceOf(program, name, index, pool, guards), `resource ${name}`)

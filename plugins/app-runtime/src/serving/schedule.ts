@@ -14,10 +14,11 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  */
 export function runSchedule(
   ctx: Pick<PluginContext, 'background' | 'log'>,
-  { module }: Program,
+  program: Program,
   pool: Pick<ProgramPool, 'call'>
 ): void {
-  for (const [index, { kind, name }] of endpointsOf(module).entries()) {
+  const { module } = program
+  for (const [index, { kind, name }] of endpointsOf(program).entries()) {
     if (kind !== 'scheduled') continue
     const { schedule_interval = '' } = module.functions.find(each => each.name === name) ?? {}
     const interval = Math.min(durationOf(schedule_interval), MAX_TIMER_MS)

@@ -51,7 +51,7 @@ import { sharedRunsAnswers } from '../workflows/shared-runs-answers.ts'
 import { WORKFLOWS_TOPIC } from '../workflows/topic.ts'
 import { appUrl, consoleUrl } from './addresses.ts'
 import { recordCall } from './call-spans.ts'
-import { defersCalls, type Endpoint, endpointsOf } from './endpoints.ts'
+import { type Endpoint, endpointsOf, isDurable } from './endpoints.ts'
 import { LoadingThread, type LoadParts } from './loading-thread.ts'
 import { openLookups } from './lookups.ts'
 import { ProgramPool } from './program-pool.ts'
@@ -112,7 +112,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const activity = config.dev ? openActivity(parts, path) : null
   const preparing = saved === null ? firstPages(parts, program) : Promise.resolve({ pages: saved.pages, problem: null })
   const supply = await ThreadSupply.open(ctx, config.heap_mb)
-  const endpoints = endpointsOf(program.module, program.users)
+  const endpoints = endpointsOf(program)
   const hasDatabase = needsDatabase(program)
   const store = await storeOf(parts)
   const load = await loadOf(parts, store, program)
@@ -213,7 +213,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       const worker = supply.waiting
       return (
         worker &&
-        new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next.module, next.users).length)
+        new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next).length)
       )
     })
   }
@@ -436,10 +436,8 @@ function reloadOnSave(
 
 /** True if a program can use the database. Otherwise it is not opened. */
 function needsDatabase(program: Program): boolean {
-  const { module, text } = program
-  const { tables, actors, agents, workflows } = module
-  if (usesFiles(program) || defersCalls(module)) return true
-  return tables.length + actors.length + agents.length + workflows.length > 0 || /\bdb\s*\./.test(text)
+  const { module, facts } = program
+  return facts.usesDatabase || usesFiles(program) || isDurable(program) || module.tables.length > 0
 }
 
 async function compiledFrom(path: string, compiler: LanguageCompiler): Promise<Program> {

@@ -18,17 +18,17 @@ const PRUNE_MS = 600_000
 
 /** Returns the storage options of a program; null if it has no workflows, actors or agents. */
 export function durableOptions(
-  { module, path }: Program,
+  program: Program,
   { projectRoot, config }: Pick<PluginContext<Settings>, 'projectRoot' | 'config'>,
   admin: KernelAdmin | undefined
 ): DurableOptions | null {
-  if (!isDurable(module)) return null
+  if (!isDurable(program)) return null
   const repository = repositoryOf(admin)
   const { plan_session_id: session, plan_node_id: node, plan_version: version } = config
   return {
     isShared: config.durable_store === 'coordination',
     plan: { session: session ?? null, node: node ?? null, version: version ?? null },
-    program: programKey(path, projectRoot),
+    program: programKey(program.path, projectRoot),
     metricSession: config.workflow_journal_off ? null : `workflow:${repository}`
   }
 }

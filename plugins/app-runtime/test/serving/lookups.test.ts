@@ -74,7 +74,7 @@ fn notes() to List[Note] { db.Note.all() }
 
 const MODULE = fileURLToPath(new URL('../../../database/dist/thread-connection.cjs', import.meta.url))
 const PROGRAM = programFrom(SOURCE)
-const ENDPOINTS = endpointsOf(PROGRAM.module)
+const ENDPOINTS = endpointsOf(PROGRAM)
 
 interface World {
   readonly writer: FileConnection
@@ -275,7 +275,7 @@ t.test('the connection survives a reload, until the file is replaced', async t =
   t.equal(await openLookups(ctx, { ...options, access: null }), null)
   t.equal(await openLookups(ctx, { ...options, access: { ...options.access, thread: null } }), null)
   const program = programFrom('@query\nfn one() to int { 1 }')
-  t.equal(await openLookups(ctx, { ...options, program, endpoints: endpointsOf(program.module) }), null)
+  t.equal(await openLookups(ctx, { ...options, program, endpoints: endpointsOf(program) }), null)
   t.equal(kept.size, 2)
 })
 

@@ -123,7 +123,7 @@ async function openPool(t: Test): Promise<World> {
   const connection = new FileConnection(place)
   makeTables(connection, program)
   const control = new Int32Array(new SharedArrayBuffer(8))
-  const endpoints = endpointsOf(program.module)
+  const endpoints = endpointsOf(program)
   const threads: LoadingThread[] = []
   const pool = await ProgramPool.open({
     threads: 1,

@@ -34,9 +34,10 @@ const OUTSIDE: Frame = { returnsResult: false, returnsFailures: false }
 /** The head of a body, and its block. */
 type Parts = Omit<Hir.Body, 'locals'>
 
-/** Lowers the code of the declarations of a module without errors: one body each. */
+/** Lowers the code of the declarations of a module without errors: one body each, once. */
 export class CodeLowering {
   readonly module: ModuleScope
+  readonly #known = new Map<object, Hir.Body>()
 
   constructor(typed: TypedModule, offsets: ByteOffsets) {
     this.module = new ModuleScope(typed, offsets)
@@ -46,7 +47,7 @@ export class CodeLowering {
   function(item: FunctionDeclaration | Workflow | Activity): Hir.Body {
     const isTest = item.kind === 'Function' && TESTS.has(item.role)
     const frame = frameOf(this.module.typed.resultOf(item), item.result !== null || isTest)
-    return this.body(frame, lowering => ({
+    return this.#once(item, frame, lowering => ({
       ...this.#head(lowering, item),
       block: item.body === null ? [] : lowering.body(item.body)
     }))
@@ -58,13 +59,22 @@ export class CodeLowering {
     return lowering.params(item.params, this.#types(this.module.typed.paramTypes(item)))
   }
 
+  /** Lowers the body of a node, once. */
+  #once(node: object, frame: Frame, lower: (lowering: BodyLowering) => Parts): Hir.Body {
+    const known = this.#known.get(node)
+    if (known !== undefined) return known
+    const body = this.body(frame, lower)
+    this.#known.set(node, body)
+    return body
+  }
+
   #types(types: readonly Type[]): Hir.Type[] {
     return types.map(type => this.module.types.of(type))
   }
 
   /** Lowers a condition of a function. `result` is the variable after the parameters. */
   condition(item: FunctionDeclaration, condition: Expression): Hir.Body {
-    return this.body(OUTSIDE, lowering => {
+    return this.#once(condition, OUTSIDE, lowering => {
       const { params } = this.#head(lowering, item)
       lowering.scope.declare('result', this.module.types.of(this.module.typed.resultOf(item)))
       return { params, defaults: params.map(() => null), block: this.#only(lowering, condition) }
@@ -73,7 +83,7 @@ export class CodeLowering {
 
   /** Lowers the options of an activity, which may read its parameters. */
   options(item: Activity, options: Expression): Hir.Body {
-    return this.body(OUTSIDE, lowering => {
+    return this.#once(options, OUTSIDE, lowering => {
       const { params } = this.#head(lowering, item)
       return { params, defaults: params.map(() => null), block: this.#only(lowering, options) }
     })
@@ -86,7 +96,7 @@ export class CodeLowering {
     const implicit = [...pathParameters(route.path.value), 'request'].filter(
       name => !params.some(param => param.name.text === name)
     )
-    return this.body(frameOf(typed.resultOf(route), route.result !== null), lowering => {
+    return this.#once(route, frameOf(typed.resultOf(route), route.result !== null), lowering => {
       const head = lowering.params(params, this.#types(typed.paramTypes(route)), implicit)
       if (implicit.includes('request')) lowering.scope.bind('request', { kind: 'request' })
       return { ...head, block: lowering.body(route.body) }
@@ -97,7 +107,7 @@ export class CodeLowering {
   initial(item: Actor | Agent): Hir.Body {
     const { module } = this
     const fields = stateOf(item)
-    return this.body(OUTSIDE, lowering => {
+    return this.#once(item, OUTSIDE, lowering => {
       const head = lowering.params(spawnParams(item), this.#types(module.typed.paramTypes(item)))
       const block = fields.flatMap((field): Hir.Stmt[] => {
         const set = field.value === null ? [] : [this.#initialValue(lowering, field, field.value)]
@@ -118,23 +128,23 @@ export class CodeLowering {
   handler(item: Actor | Agent, handler: Handler): Hir.Body {
     const { typed } = this.module
     const frame = frameOf(typed.handlerResult(item, handler), handler.result !== null)
-    return this.body(frame, lowering => {
+    return this.#once(handler, frame, lowering => {
       bindState(lowering.scope, item)
       const head = lowering.params(handler.params, this.#types(typed.paramTypes(item, handler)))
       return { ...head, block: lowering.body(handler.body) }
     })
   }
 
-  migration(item: Agent, { body }: Migration): Hir.Body {
-    return this.body(OUTSIDE, lowering => {
+  migration(item: Agent, migration: Migration): Hir.Body {
+    return this.#once(migration, OUTSIDE, lowering => {
       bindState(lowering.scope, item)
-      return { params: [], defaults: [], block: lowering.block(body) }
+      return { params: [], defaults: [], block: lowering.block(migration.body) }
     })
   }
 
   /** Lowers the statements outside functions: the body of `main`. */
   script(statements: readonly ScriptStatement[]): Hir.Body {
-    return this.body(OUTSIDE, lowering => ({
+    return this.#once(statements[0] ?? statements, OUTSIDE, lowering => ({
       params: [],
       defaults: [],
       block: statements.map(({ statement }) => lowering.statement(statement))
@@ -142,12 +152,16 @@ export class CodeLowering {
   }
 
   constant({ statement }: Const): Hir.Body {
-    return this.body(OUTSIDE, lowering => ({ params: [], defaults: [], block: [lowering.statement(statement)] }))
+    return this.#once(statement, OUTSIDE, lowering => ({
+      params: [],
+      defaults: [],
+      block: [lowering.statement(statement)]
+    }))
   }
 
   /** Lowers a value outside functions: a default, a property. */
   value(value: Expression): Hir.Body {
-    return this.body(OUTSIDE, lowering => ({ params: [], defaults: [], block: this.#only(lowering, value) }))
+    return this.#once(value, OUTSIDE, lowering => ({ params: [], defaults: [], block: this.#only(lowering, value) }))
   }
 
   /** Lowers code outside functions that is no single body, such as that of a component. */
