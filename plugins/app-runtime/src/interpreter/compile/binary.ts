@@ -14,13 +14,13 @@ export interface Operand {
 }
 
 /** Compiles a binary operator. Operands of known types have a fast path; `operators.ts` handles the rest. */
-export function compileBinary(body: BodyCompiler, { operator, left, right, span }: Hir.Binary): Eval {
+export function compileBinary(body: BodyCompiler, { operator, left, right, start }: Hir.Binary): Eval {
   return binaryOf(
     body,
     operator,
     { run: body.value(left), type: left.type },
     { run: body.value(right), type: right.type },
-    span.start
+    start
   )
 }
 
@@ -169,13 +169,13 @@ function floats(operator: Hir.BinaryOperator, left: Eval, right: Eval, at: numbe
   }
 }
 
-export function compileLogical(body: BodyCompiler, { operator, left, right, span: { start: at } }: Hir.Logical): Eval {
+export function compileLogical(body: BodyCompiler, { operator, left, right, start: at }: Hir.Logical): Eval {
   const [first, second] = [body.value(left), body.value(right)]
   if (operator === 'and') return frame => truth(first(frame), at) && truth(second(frame), at)
   return frame => truth(first(frame), at) || truth(second(frame), at)
 }
 
-export function compileUnary(body: BodyCompiler, { operator, operand, span: { start: at } }: Hir.Unary): Eval {
+export function compileUnary(body: BodyCompiler, { operator, operand, start: at }: Hir.Unary): Eval {
   const value = body.value(operand)
   if (operator === 'not') return frame => !truth(value(frame), at)
   return frame => {

@@ -13,14 +13,14 @@ import { type FunctionUnit, fillDefault, invoke } from './functions.ts'
 
 export function compileCall(body: BodyCompiler, node: Hir.Call): Eval {
   const unit = body.names.function(node.name)
-  return unit === undefined ? unsupported(node.name, node.span.start) : callOfUnit(body, unit, node)
+  return unit === undefined ? unsupported(node.name, node.start) : callOfUnit(body, unit, node)
 }
 
 /** Compiles a call of a function of the program. */
 export function callOfUnit(
   body: BodyCompiler,
   unit: FunctionUnit,
-  { args, params, options, span: { start: at } }: Hir.Call
+  { args, params, options, start: at }: Hir.Call
 ): Eval {
   const { machine } = body
   const values = args.map(arg => body.value(arg))
@@ -70,10 +70,7 @@ function callWithDefaults(
   }
 }
 
-export function compileCallValue(
-  body: BodyCompiler,
-  { callee, args, params, span: { start: at } }: Hir.CallValue
-): Eval {
+export function compileCallValue(body: BodyCompiler, { callee, args, params, start: at }: Hir.CallValue): Eval {
   const target = body.value(callee)
   const values = args.map(arg => body.value(arg))
   const { machine } = body
@@ -100,13 +97,12 @@ function missingArgument({ name, params }: Called, index: number, at: number): n
 type Called = Pick<Callable, 'name' | 'params'>
 
 export function compileCallNative(body: BodyCompiler, node: Hir.CallNative, isDiscarded: boolean): Eval {
-  const { native, receiver, args, span } = node
-  if (receiver !== null) return methodOf(body, native, receiver, args, isDiscarded, span.start)
+  const { native, receiver, args, start: at } = node
+  if (receiver !== null) return methodOf(body, native, receiver, args, isDiscarded, at)
   const host = NATIVES.get(native)
-  if (host === undefined) return unsupported(native, span.start)
+  if (host === undefined) return unsupported(native, at)
   const { machine } = body
   const values = args.map(arg => body.value(arg))
-  const { start: at } = span
   return frame => {
     const evaluated = values.map(value => value(frame))
     try {
@@ -124,11 +120,10 @@ export function placed(thrown: unknown, at: number): unknown {
 }
 
 export function compileCallMethod(body: BodyCompiler, node: Hir.CallMethod, isDiscarded: boolean): Eval {
-  const { receiver, method, args, names, span } = node
-  if (names === null) return methodOf(body, method, receiver, args, isDiscarded, span.start)
+  const { receiver, method, args, names, start: at } = node
+  if (names === null) return methodOf(body, method, receiver, args, isDiscarded, at)
   const [of, values] = [body.value(receiver), args.map(arg => body.value(arg))]
   const { machine } = body
-  const { start: at } = span
   return frame => {
     const self = of(frame)
     const evaluated = values.map(value => value(frame))
@@ -233,7 +228,7 @@ const LIST_METHODS: Readonly<Record<string, Method<never>>> = METHODS.List ?? {}
 /** Compiles a call of a handler, or a message to it. An omitted argument of a call takes its default. */
 export function compileCallHandler(
   body: BodyCompiler,
-  { target, actor, event, args, params, isSend, span: { start: at } }: Hir.CallHandler
+  { target, actor, event, args, params, isSend, start: at }: Hir.CallHandler
 ): Eval {
   const handle = body.value(target)
   const values = args.map(arg => body.value(arg))
@@ -257,7 +252,7 @@ export function compileCallHandler(
 }
 
 /** Compiles `spawn(A)` and `spawn(A(1, 2))`. */
-export function compileSpawn(body: BodyCompiler, { actor, args, params, span: { start: at } }: Hir.Spawn): Eval {
+export function compileSpawn(body: BodyCompiler, { actor, args, params, start: at }: Hir.Spawn): Eval {
   const values = args.map(arg => body.value(arg))
   // Only arguments at the end may be omitted; they get their defaults when the instance is created.
   const length = Math.max(-1, ...params) + 1

@@ -10,7 +10,7 @@ import { compileAlternatives } from './patterns.ts'
 
 export function compileIf(
   body: BodyCompiler,
-  { condition, then, otherwise, span: { start: at } }: Hir.If,
+  { condition, then, otherwise, start: at }: Hir.If,
   isDiscarded: boolean
 ): Eval {
   const test = body.value(condition)
@@ -30,17 +30,13 @@ export function compileIf(
   }
 }
 
-export function compileMatch(
-  body: BodyCompiler,
-  { subject, arms, span: { start: at } }: Hir.Match,
-  isDiscarded: boolean
-): Eval {
+export function compileMatch(body: BodyCompiler, { subject, arms, start: at }: Hir.Match, isDiscarded: boolean): Eval {
   const value = body.value(subject)
-  const compiled = arms.map(({ patterns, guard, body: of, span }) => ({
+  const compiled = arms.map(({ patterns, guard, body: of, start }) => ({
     bind: compileAlternatives(body, patterns),
     guard: guard === null ? null : body.value(guard),
     run: body.metered(() => body.statement(of, isDiscarded)),
-    at: span.start
+    at: start
   }))
   return frame => {
     const matched = value(frame)
@@ -53,7 +49,7 @@ export function compileMatch(
 }
 
 /** Compiles `?`: unwraps Ok or Some, and returns Error or None from the function. */
-export function compileTry(body: BodyCompiler, { operand, span: { start: at } }: Hir.Try): Eval {
+export function compileTry(body: BodyCompiler, { operand, start: at }: Hir.Try): Eval {
   const run = body.value(operand)
   const { machine } = body
   body.jumps = true

@@ -8,14 +8,14 @@ import { type BodyCompiler, constant } from './body-compiler.ts'
 import { compileStruct } from './members.ts'
 
 export function compileConvert(body: BodyCompiler, node: Hir.Convert): Eval {
-  const { conversion, operand, span } = node
+  const { conversion, operand, start } = node
   switch (conversion) {
     case 'float':
       return toFloat(body, operand)
     case 'struct':
       return toStruct(body, node)
     case 'unwrap':
-      return unwrapped(body.value(operand), span.start)
+      return unwrapped(body.value(operand), start)
     case 'checked':
       return checked(body, node)
     default:
@@ -39,8 +39,8 @@ function toFloat(body: BodyCompiler, operand: Hir.Expr): Eval {
 function toStruct(body: BodyCompiler, node: Hir.Convert): Eval {
   const { operand, type } = node
   if (operand.kind === 'Record' && type.kind === 'named') {
-    const { fields } = operand
-    return compileStruct(body, { kind: 'Struct', name: type.name, fields, type, span: operand.span })
+    const { fields, span, start, end } = operand
+    return compileStruct(body, { kind: 'Struct', name: type.name, fields, type, span, start, end })
   }
   return checked(body, node)
 }
@@ -56,7 +56,7 @@ function unwrapped(read: Eval, at: number): Eval {
 }
 
 /** Compiles the check that a value has a type, at any depth. Throws `RUN_TYPE` with the place in the value. */
-function checked(body: BodyCompiler, { operand, type, span: { start: at } }: Hir.Convert): Eval {
+function checked(body: BodyCompiler, { operand, type, start: at }: Hir.Convert): Eval {
   const read = body.value(operand)
   const codec = body.names.codec(type)
   if (codec === null) return read

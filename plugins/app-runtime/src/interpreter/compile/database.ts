@@ -31,8 +31,7 @@ import { outsideOfWorkflows } from './durable.ts'
 const STATEMENT_STEPS = 20
 
 export function compileDatabaseOperation(body: BodyCompiler, node: Hir.Db): Eval {
-  const { table, plan, span, keepsResult } = node
-  const { start: at } = span
+  const { table, plan, start: at, keepsResult } = node
   const shape = body.names.tables.shape(table)
   if (shape === undefined) return unsupported(`${plan.op} on the undeclared table ${table}`, at)
   const run = asResult(keepsResult, withPosition(shape, at, compileForm(body, shape, node)))
@@ -103,8 +102,7 @@ function forCaller(
 }
 
 /** Compiles `db.query(sql, parameters)`. */
-export function compileRawQuery(body: BodyCompiler, { sql, values, keepsResult, span }: Hir.RawSql): Eval {
-  const { start: at } = span
+export function compileRawQuery(body: BodyCompiler, { sql, values, keepsResult, start: at }: Hir.RawSql): Eval {
   const [text, parameters] = [body.value(sql), values === null ? null : body.value(values)]
   const { machine } = body
   const run: Eval = frame => {

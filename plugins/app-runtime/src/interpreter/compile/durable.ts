@@ -65,7 +65,7 @@ export function outsideOfWorkflows({ machine }: BodyCompiler, label: string, at:
 const JUMP_TAG = 'left by '
 
 /** Compiles `side_effect { … }`: a step in a workflow, a plain block elsewhere. */
-export function compileSideEffect(body: BodyCompiler, { block, span: { start: at } }: Hir.SideEffect): Eval {
+export function compileSideEffect(body: BodyCompiler, { block, start: at }: Hir.SideEffect): Eval {
   const { machine } = body
   const assigned = assignedOutside(body, block)
   const [run, jumps] = body.trackJumps(() => body.catchJumps(() => body.block(block)))

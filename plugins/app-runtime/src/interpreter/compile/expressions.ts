@@ -29,7 +29,7 @@ export const FORMS: Forms = { expression: compileExpression, block: compileBlock
 
 function compileExpression(body: BodyCompiler, node: Hir.Expr, isDiscarded: boolean): Eval {
   const { names, machine } = body
-  const { start: at } = node.span
+  const { start: at } = node
   switch (node.kind) {
     case 'Int':
     case 'Str':
@@ -122,7 +122,7 @@ function compileExpression(body: BodyCompiler, node: Hir.Expr, isDiscarded: bool
   }
 }
 
-function compileList(body: BodyCompiler, { items, span: { start: at } }: Hir.List): Eval {
+function compileList(body: BodyCompiler, { items, start: at }: Hir.List): Eval {
   const { machine } = body
   const values = items.map(item => body.value(item))
   const bytes = 16 + 8 * values.length
@@ -138,10 +138,10 @@ function compileTuple(body: BodyCompiler, { items }: Hir.Tuple): Eval {
   return frame => new Tuple(values.map(value => value(frame)))
 }
 
-function unresolved({ names }: BodyCompiler, { name, span }: Hir.Unresolved): Eval {
+function unresolved({ names }: BodyCompiler, { name, start }: Hir.Unresolved): Eval {
   const label = names.unavailable(name)
-  if (label !== undefined) return unsupported(label, span.start)
+  if (label !== undefined) return unsupported(label, start)
   const [root = name] = name.split('.')
-  if (NATIVES.has(name) || HOST_NAMESPACES.has(root)) return names.nativeValue(name, span.start)
-  return () => fail('RUN_UNDEFINED', `${name} is not defined`, span.start)
+  if (NATIVES.has(name) || HOST_NAMESPACES.has(root)) return names.nativeValue(name, start)
+  return () => fail('RUN_UNDEFINED', `${name} is not defined`, start)
 }

@@ -64,7 +64,7 @@ export function compileCondition(body: BodyCompiler, { params, block }: Hir.Body
   const result = frame.locals.findIndex(({ name }, id) => name === 'result' && !params.includes(id))
   const bind = result < 0 ? null : bindVariable(frame.declare(result))
   const test = body.asValue(() => body.block(block))
-  const at = block.at(-1)?.span.start ?? -1
+  const at = block.at(-1)?.start ?? -1
   const { length } = params
   return (args, value) => {
     const own: CallFrame = new Array(frame.size)
@@ -163,7 +163,7 @@ export function compileLambda(body: BodyCompiler, node: Hir.Lambda): Eval {
   const unit: FunctionUnit = {
     name: 'fn',
     params: node.params.map(param => (body.frame.locals[param] as Hir.Local).name),
-    at: node.span.start,
+    at: node.start,
     defaults: [],
     size: 0,
     run: () => null

@@ -21,7 +21,7 @@ const OPTIONS: Value = new Map<string, Value>([
  * now; the function is called by a workflow run, which is stored in the transaction of the caller. Returns the id of the
  * run.
  */
-export function compileLater(body: BodyCompiler, { native, args, span: { start: at } }: Hir.CallNative): Eval | null {
+export function compileLater(body: BodyCompiler, { native, args, start: at }: Hir.CallNative): Eval | null {
   if (native !== 'run_later' && native !== 'run_at') return null
   const [when, call] = args
   const unit = call?.kind === 'Call' ? body.names.function(call.name) : undefined

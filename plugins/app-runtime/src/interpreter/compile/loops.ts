@@ -9,13 +9,13 @@ import { isList, isRecord, Json, Tuple, type Value } from '../value.ts'
 import { type BodyCompiler, bindVariable } from './body-compiler.ts'
 import { compilePattern } from './patterns.ts'
 
-export function compileWhile(body: BodyCompiler, { condition, body: block, span: { start: at } }: Hir.While): Eval {
+export function compileWhile(body: BodyCompiler, { condition, body: block, start: at }: Hir.While): Eval {
   const test = body.value(condition)
   return repeated(body, frame => truth(test(frame), at), block, at)
 }
 
-export function compileLoop(body: BodyCompiler, { body: block, span }: Hir.Loop): Eval {
-  return repeated(body, () => true, block, span.start)
+export function compileLoop(body: BodyCompiler, { body: block, start }: Hir.Loop): Eval {
+  return repeated(body, () => true, block, start)
 }
 
 function repeated(body: BodyCompiler, test: (frame: CallFrame) => boolean, block: Hir.Block, at: number): Eval {
@@ -45,7 +45,7 @@ function repeated(body: BodyCompiler, test: (frame: CallFrame) => boolean, block
  */
 export function compileFor(body: BodyCompiler, node: Hir.For, isDiscarded: boolean): Eval {
   const { machine } = body
-  const { start: at } = node.span
+  const { start: at } = node
   const values = body.value(node.iterable)
   const bind = compilePattern(body, node.binding)
   const bindIndex = node.index === null ? null : bindVariable(body.frame.declare(node.index))

@@ -9,8 +9,7 @@ import { type BodyCompiler, constant } from './body-compiler.ts'
 import { requestField } from './request-field.ts'
 
 export function compileField(body: BodyCompiler, node: Hir.Field): Eval {
-  const { object, name, span } = node
-  const { start: at } = span
+  const { object, name, start: at } = node
   const ofRequest = requestField(body, node)
   if (ofRequest !== null) return ofRequest
   const value = body.peek(object)
@@ -39,7 +38,7 @@ export function fieldOf(value: Value, field: string, at: number): Value {
   return fail('RUN_TYPE', `${typeName(value)} has no field ${field}`, at)
 }
 
-export function compileItem(body: BodyCompiler, { object, index, span: { start: at } }: Hir.Item): Eval {
+export function compileItem(body: BodyCompiler, { object, index, start: at }: Hir.Item): Eval {
   const value = body.peek(object)
   return frame => {
     const tuple = value(frame)
@@ -65,7 +64,7 @@ export function positionOf(length: number, index: Value, at: number): number {
   return fail('RUN_INDEX', `there is no element ${index}: the length is ${length}`, at)
 }
 
-export function compileIndex(body: BodyCompiler, { object, index, span: { start: at } }: Hir.Index): Eval {
+export function compileIndex(body: BodyCompiler, { object, index, start: at }: Hir.Index): Eval {
   const whole = body.peek(object)
   const position = body.value(index)
   return frame => {
@@ -119,32 +118,32 @@ function recordOf(
 }
 
 /** Compiles a struct or a row, with the defaults of the members that the literal omits. */
-export function compileStruct(body: BodyCompiler, { name, fields, span }: Hir.Struct): Eval {
+export function compileStruct(body: BodyCompiler, { name, fields, start }: Hir.Struct): Eval {
   const { names } = body
   if (name === 'Identity' && !names.hasType(name)) {
-    const record = compileRecord(body, fields, span.start)
+    const record = compileRecord(body, fields, start)
     return frame => identityValue(identityOf(record(frame)))
   }
   const written = new Set(fields.map(([key]) => key))
   const omitted = names.omissibleOf(name).filter(([key]) => !written.has(key))
   const rest = omitted.map(([key, value]) => [key, value ?? constant(NONE)] as const)
-  return recordOf(body, [...fields.map(([key, value]) => [key, body.value(value)] as const), ...rest], span.start)
+  return recordOf(body, [...fields.map(([key, value]) => [key, body.value(value)] as const), ...rest], start)
 }
 
 /** Compiles a variant with its payload. */
-export function compileVariant(body: BodyCompiler, { name, args, fields, span }: Hir.Variant): Eval {
+export function compileVariant(body: BodyCompiler, { name, args, fields, start }: Hir.Variant): Eval {
   const fieldNames = body.names.constructorNames(name)
   if (fieldNames === null) return builtinVariant(body, name, args[0])
   const values = args.map(arg => body.value(arg))
   if (values.length < fieldNames.length) {
     const missing = fieldNames.find((_, index) => !fields.includes(index))
-    return () => fail('RUN_ARGUMENTS', `${name} needs a field ${missing}`, span.start)
+    return () => fail('RUN_ARGUMENTS', `${name} needs a field ${missing}`, start)
   }
   if (values.length === 0) return constant(new Tagged(name, []))
   const { machine } = body
   const bytes = 64 + 32 * values.length
   return frame => {
-    machine.allocate(bytes, span.start)
+    machine.allocate(bytes, start)
     const items: Value[] = new Array(values.length)
     for (let index = 0; index < values.length; index++) {
       items[fields[index] as number] = (values[index] as Eval)(frame)

@@ -86,8 +86,8 @@ function literalOf(literal: Hir.Int | Hir.Float | Hir.Decimal | Hir.Str | Hir.Bo
   }
 }
 
-export function decimalOf({ digits, span }: Hir.Decimal): Decimal {
-  return Decimal.parse(digits) ?? fail('RUN_TYPE', `${digits} is not a decimal`, span.start)
+export function decimalOf({ digits, start }: Hir.Decimal): Decimal {
+  return Decimal.parse(digits) ?? fail('RUN_TYPE', `${digits} is not a decimal`, start)
 }
 
 /** Returns the variables that a pattern binds. */

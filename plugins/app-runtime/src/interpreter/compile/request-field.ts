@@ -8,13 +8,13 @@ import { type BodyCompiler, unsupported } from './body-compiler.ts'
  * Compiles `request.user` and `request.account`: the identity of the caller and its row in the table of users, or their
  * Options in a function that also admits anonymous callers. Returns null for any other member.
  */
-export function requestField(body: BodyCompiler, { object, name, type, span }: Hir.Field): Eval | null {
+export function requestField(body: BodyCompiler, { object, name, type, start }: Hir.Field): Eval | null {
   if (object.kind !== 'Request') return null
   const isOption = type.kind === 'named' && type.name === 'Option'
-  if (name === 'account') return accountField(body, isOption, span.start)
+  if (name === 'account') return accountField(body, isOption, start)
   if (name !== 'user') return null
   const { machine } = body
-  if (!isOption) return () => machine.request.user ?? fail('RUN_UNAUTHORIZED', 'the caller has no identity', span.start)
+  if (!isOption) return () => machine.request.user ?? fail('RUN_UNAUTHORIZED', 'the caller has no identity', start)
   return () => {
     const { user } = machine.request
     return user === null ? NONE : some(user)

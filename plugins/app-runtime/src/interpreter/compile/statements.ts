@@ -64,14 +64,14 @@ function compileStatement(body: BodyCompiler, statement: Hir.Stmt, isDiscarded: 
   }
 }
 
-function compileLet(body: BodyCompiler, { pattern, value, span }: Hir.Let): Eval {
+function compileLet(body: BodyCompiler, { pattern, value, start }: Hir.Let): Eval {
   // A `?` around the whole value can return JUMP, which is cheaper than to throw it.
   const [run, jumps] = body.trackJumps(() => body.statement(value))
   const bind = compilePattern(body, pattern)
   return frame => {
     const bound = run(frame)
     if (jumps && bound === JUMP) return JUMP
-    if (!bind(frame, bound)) fail('RUN_NO_MATCH', `the pattern does not match ${excerpt(bound)}`, span.start)
+    if (!bind(frame, bound)) fail('RUN_NO_MATCH', `the pattern does not match ${excerpt(bound)}`, start)
     return null
   }
 }

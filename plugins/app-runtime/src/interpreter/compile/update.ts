@@ -27,20 +27,20 @@ type Step = { readonly field: string } | { readonly index: Eval }
  * from left to right, and then the value.
  */
 export function compileUpdate(body: BodyCompiler, update: Hir.Update): Eval {
-  const { place, operator, value, span } = update
+  const { place, operator, value, start } = update
   const root = rootOf(body, place)
   // A compound assignment also reads its place, and computes.
   if (operator !== null) body.weight += 2
   if (place.path.length > 0) return updatePart(body, root, update)
   const growth = growthOf(update)
-  if (growth !== null) return grow(body, root, growth, span.start)
+  if (growth !== null) return grow(body, root, growth, start)
   if (operator !== null) {
     const changed = binaryOf(
       body,
       operator,
       { run: root.peek, type: place.type },
       { run: body.value(value), type: value.type },
-      span.start
+      start
     )
     return frame => {
       root.write(frame, changed(frame))
@@ -91,9 +91,8 @@ function variableRoot(variable: Variable): Root {
 }
 
 /** Compiles an assignment to a part of a variable. */
-function updatePart(body: BodyCompiler, root: Root, { place, operator, value, span }: Hir.Update): Eval {
+function updatePart(body: BodyCompiler, root: Root, { place, operator, value, start: at }: Hir.Update): Eval {
   const { machine } = body
-  const { start: at } = span
   const steps = place.path.map((step): Step => {
     body.weight++
     return 'field' in step ? step : { index: body.value(step.index) }
