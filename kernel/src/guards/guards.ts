@@ -132,7 +132,7 @@ export class Guards {
     emitter.emit = (event: string, ...given: unknown[]): boolean => {
       seen?.(event, given[0])
       try {
-        return Reflect.apply(emit, emitter, [event, ...given]) as boolean
+        return emit.call(emitter, event, ...given)
       } catch (error) {
         this.#hooks.onError(error)
         // If a request handler threw, its client would wait forever.

@@ -5,7 +5,7 @@ import type { Delta } from '@svc/plugin-sdk'
 export interface RowLogState<Row> {
   /** Distinguishes this log's cursors from those of an earlier process. */
   readonly id: string
-  readonly rows: ((Row & Numbered) | undefined)[]
+  readonly rows: (Row | undefined)[]
   /** Number of all rows so far. */
   count: number
 }
@@ -26,9 +26,10 @@ export class RowLog<Row> {
     this.#state = state
   }
 
+  /** Adds a row, which must not change afterwards. */
   record(row: Row): void {
     const state = this.#state
-    state.rows[state.count % state.rows.length] = { id: String(state.count), ...row }
+    state.rows[state.count % state.rows.length] = row
     state.count++
   }
 
@@ -41,7 +42,7 @@ export class RowLog<Row> {
     const begin = Math.max(from ?? 0, oldest)
     const end = Math.min(count, begin + limit)
     const upsert: (Row & Numbered)[] = []
-    for (let at = begin; at < end; at++) upsert.push(rows[at % length] as Row & Numbered)
+    for (let at = begin; at < end; at++) upsert.push({ id: String(at), ...(rows[at % length] as Row) })
     // A reader at `from` has the rows from `from - length` on. Of these, the ones before `oldest` are gone.
     const gone = from === null ? [] : numbers(Math.max(0, from - length), Math.min(from, oldest))
     return { cursor: `${id}.${end}`, reset: from === null, upsert, remove: gone, more: end < count }
@@ -58,7 +59,7 @@ export class RowLog<Row> {
 export function rowLogState<Row>(capacity: number): RowLogState<Row> {
   return {
     id: randomUUID().slice(0, 8),
-    rows: new Array<(Row & Numbered) | undefined>(capacity).fill(undefined),
+    rows: new Array<Row | undefined>(capacity).fill(undefined),
     count: 0
   }
 }

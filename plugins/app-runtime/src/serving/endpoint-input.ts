@@ -47,7 +47,14 @@ interface Named {
 }
 
 function fromObject(json: Record<string, unknown>, params: readonly Named[], of: string): Arguments {
-  const args = params.map(each => argument(json[each.param.name], each))
+  const args: Arguments = []
+  let unread = Object.keys(json).length
+  for (const each of params) {
+    const value = json[each.param.name]
+    if (value !== undefined) unread--
+    args.push(argument(value, each))
+  }
+  if (unread === 0) return args
   const unknown = Object.keys(json).find(name => !params.some(({ param }) => param.name === name))
   if (unknown !== undefined) {
     try {
@@ -68,23 +75,45 @@ function argument(json: unknown, { param, codec }: Named): Value | undefined {
   }
 }
 
+/** A query string that contains nothing to decode: printable ASCII without `%` and `+`. */
+const PLAIN_QUERY = /^[!-$&-*,-~]*$/
+/** An int that a number represents exactly. */
+const SHORT_INT = /^(?:0|-?[1-9]\d{0,14})$/
+
 /** Parses a query string whose values are JSON. */
 function queryValues(query: string): Record<string, unknown> {
   const values: Record<string, unknown> = Object.create(null)
   if (query === '') return values
-  for (const [name, text] of new URLSearchParams(query)) {
+  // Most queries have nothing to decode: splitting them takes a fifth of the time.
+  const parts = PLAIN_QUERY.test(query) ? plainParts(query) : new URLSearchParams(query)
+  for (const [name, text] of parts) {
     if (name in values) throw runErrors.create('RUN_ARGUMENTS', `${name} is passed twice`)
-    try {
-      values[name] = parseClientJson(text)
-    } catch (error) {
-      if (!isSyntaxError(error)) throw rejected(name, name, text, error)
-      throw runErrors.create('RUN_ARGUMENTS', `${name} is not JSON: found ${shownJson(text)}`, {
-        hint: `quote a string: ${encodeURIComponent(name)}=%22…%22`,
-        data: { path: name, expected: 'JSON', found: shownJson(text) }
-      })
-    }
+    values[name] = SHORT_INT.test(text) ? Number(text) : queryValue(name, text)
   }
   return values
+}
+
+/** Splits a query string as `URLSearchParams` does. */
+function plainParts(query: string): (readonly [name: string, text: string])[] {
+  const parts: (readonly [string, string])[] = []
+  for (const part of query.split('&')) {
+    if (part === '') continue
+    const at = part.indexOf('=')
+    parts.push(at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)])
+  }
+  return parts
+}
+
+function queryValue(name: string, text: string): unknown {
+  try {
+    return parseClientJson(text)
+  } catch (error) {
+    if (!isSyntaxError(error)) throw rejected(name, name, text, error)
+    throw runErrors.create('RUN_ARGUMENTS', `${name} is not JSON: found ${shownJson(text)}`, {
+      hint: `quote a string: ${encodeURIComponent(name)}=%22…%22`,
+      data: { path: name, expected: 'JSON', found: shownJson(text) }
+    })
+  }
 }
 
 function bodyObject(text: string): Record<string, unknown> {

@@ -26,17 +26,20 @@ export interface LookupsOptions {
   readonly limits: Limits
 }
 
-/** Runs a query by its index in the list of endpoints. Returns null if it must go to the pool. */
-export type RunLookup = (endpoint: number, input: string, caller: string) => EndpointResponse | null
+/**
+ * Runs a query by its index in the list of endpoints. Returns null if it must go to the pool. `started`: in milliseconds of
+ * `performance.now()`.
+ */
+export type RunLookup = (endpoint: number, input: string, caller: string, started: number) => EndpointResponse | null
 
 /** Compiles the lookup queries. */
 export function lookupRunner(options: LookupsOptions, lookups: PlainLookups): RunLookup {
   const { connection } = options
   const runners = runnersOf(options, lookups)
   const turn: Turn = { running: () => undefined, committing: () => undefined, committed: () => undefined }
-  return (endpoint, input, caller) => {
+  return (endpoint, input, caller, started) => {
     connection.hasFailed = false
-    connection.log.begin(performance.now())
+    connection.log.begin(started)
     const answer = runners.get(endpoint)?.run(input, turn, caller) ?? null
     // A program may handle a database failure and return normally, so `hasFailed` is checked, too.
     return answer?.failure === null && !connection.hasFailed ? answer : null

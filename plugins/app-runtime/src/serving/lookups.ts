@@ -7,14 +7,19 @@ import type { LookupsOptions, RunLookup } from './lookup-runner.ts'
 import { type PlainLookups, plainLookups } from './plain-lookups.ts'
 
 /**
- * Time budget of a call in milliseconds. The overrun of a call is added to its query's excess, and an unused budget is
- * subtracted. One call adds at most `MAX_SINGLE_MS`, because it may have waited for a CPU.
+ * Time budget of a call in milliseconds. A slower call adds the number of budgets that it took to the score of its query,
+ * at most `MAX_SINGLE_SCORE`, because it may have waited for a CPU. A quick call subtracts 1.
  */
 const QUICK_MS = 0.25
-const MAX_SINGLE_MS = 10
-/** At this excess, a query goes to the pool for `ELSEWHERE_MS`: its rows may be large, or the disk slow. */
-const MAX_EXCESS_MS = 100
-const ELSEWHERE_MS = 60_000
+const MAX_SINGLE_SCORE = 8
+/** At this score, a query goes to the pool: its rows may be large, or the disk slow. */
+const MAX_SCORE = 400
+/**
+ * Time in the pool. It is short at first, because code that is not optimised yet and a busy machine make calls slow, too.
+ * It doubles each time that the query is slow again within the time for which it was in the pool.
+ */
+const MIN_ELSEWHERE_MS = 500
+const MAX_ELSEWHERE_MS = 60_000
 
 /** Delay in milliseconds before the database is opened, after the first query and after a failure. */
 const OPEN_MS = 50
@@ -70,7 +75,7 @@ export class Lookups {
     }
     const started = performance.now()
     if (started < query.elsewhereUntil) return null
-    const answer = this.#run(endpoint, input, caller)
+    const answer = this.#run(endpoint, input, caller, started)
     query.took(started, performance.now() - started)
     return answer
   }
@@ -116,12 +121,19 @@ export class Lookups {
 /** Time measurements of one query. */
 class LookupQuery {
   elsewhereUntil = 0
-  #excess = 0
+  #elsewhereMs = MIN_ELSEWHERE_MS
+  #score = 0
 
   took(started: number, milliseconds: number): void {
-    this.#excess = Math.max(0, this.#excess + Math.min(milliseconds, MAX_SINGLE_MS) - QUICK_MS)
-    if (this.#excess < MAX_EXCESS_MS) return
-    this.#excess = 0
-    this.elsewhereUntil = started + ELSEWHERE_MS
+    if (milliseconds <= QUICK_MS) {
+      if (this.#score > 0) this.#score--
+      return
+    }
+    this.#score += Math.min(milliseconds / QUICK_MS, MAX_SINGLE_SCORE)
+    if (this.#score < MAX_SCORE) return
+    this.#score = 0
+    const isAgain = this.elsewhereUntil > 0 && started - this.elsewhereUntil < this.#elsewhereMs
+    this.#elsewhereMs = isAgain ? Math.min(2 * this.#elsewhereMs, MAX_ELSEWHERE_MS) : MIN_ELSEWHERE_MS
+    this.elsewhereUntil = started + this.#elsewhereMs
   }
 }

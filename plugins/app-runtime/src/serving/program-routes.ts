@@ -17,6 +17,8 @@ import { sendAnswer } from './send-answer.ts'
 import { sendResponse } from './send-response.ts'
 
 export interface RouteParts {
+  /** Name of the app, for the log of calls. */
+  readonly app: string
   readonly endpoints: readonly Endpoint[]
   readonly pool: Pick<ProgramPool, 'call'>
   readonly guards: Pick<Guards, 'of' | 'originsOf'>
@@ -33,6 +35,7 @@ export interface RouteParts {
 
 /** Returns the routes of a program's functions. Queries that `lookups` cannot run go to the pool. */
 export function programRoutes({
+  app,
   endpoints,
   pool,
   guards,
@@ -75,7 +78,7 @@ export function programRoutes({
     const record: RecordCall = (status, started, request_id, sql) => {
       const { method, path } = route
       const ms = Math.round((performance.now() - started) * 1000) / 1000
-      onCall({ time: Date.now(), method, path, name: summary, status, ms, sql, request_id })
+      onCall({ app, time: Date.now(), method, path, name: summary, status, ms, sql, request_id })
     }
     const handle = guarded(guards.of(name), handlerOf(endpoint as HttpEndpoint, call, uploads), record)
     return [
@@ -91,7 +94,7 @@ const FIRST_FAILURE = 400
 export type OnEnd = (end: EndedCall, origin: CallOrigin, since: number) => void
 
 /** Receives each call of a route after its response was sent. */
-export type OnCall = (call: Omit<AppCall, 'id' | 'app'>) => void
+export type OnCall = (call: AppCall) => void
 
 /** `onAnswer` receives the status of the response. */
 type Call = (exchange: HttpExchange, input: string, caller: string, onAnswer?: (status: number) => void) => void

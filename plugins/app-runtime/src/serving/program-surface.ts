@@ -80,11 +80,12 @@ export function contributeProgram(parts: SurfaceParts): void {
   })
   const app = appName(file)
   const onCall = (call: Parameters<OnCall>[0]): void => {
-    parts.calls.record({ app, ...call })
+    parts.calls.record(call)
     ctx.changed(CALLS_TOPIC)
     activity?.request(call)
   }
   const plain = programRoutes({
+    app,
     endpoints,
     pool,
     guards,
