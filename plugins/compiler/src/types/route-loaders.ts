@@ -6,14 +6,20 @@ import { conversionTo, unwrapped } from './conversions.ts'
 import { show } from './show.ts'
 import { ANY, resolved, type Type } from './type.ts'
 
-/** Reports a page whose loader has a result that none of the properties of its component accepts. */
+/** Reports a page whose loader is not a query, or has a result that none of the properties of its component accepts. */
 export function checkRoute(context: Context, entry: RouteEntry, base: string): void {
   const path = `${base}/${entry.path.value}`
   for (const child of entry.children) checkRoute(context, child, path)
   const loader = entry.options.find(({ key }) => key.text === 'loader')?.value
+  if (loader === undefined) return
+  const query = context.names.get(loader.text)?.declaration
+  if (query?.kind !== 'Function' || query.role !== 'query') {
+    const suggestions = ['declare it as `@query fn`']
+    context.report('web.route.unknown_loader', `the loader \`${loader.text}\` is not a query`, loader, { suggestions })
+    return
+  }
   const component = context.names.get(entry.component.text)?.declaration
-  const query = loader === undefined ? undefined : context.names.get(loader.text)?.declaration
-  if (loader === undefined || component === undefined || query?.kind !== 'Function') return
+  if (component === undefined) return
   const props = context.declarations.properties(component)
   const inPath = new Set(pathParameters(path))
   const open = props?.filter(({ name }) => !inPath.has(name)) ?? []

@@ -110,12 +110,7 @@ class RouteReader {
 
   #loader(name: Name, path: string): RouteLoader | null {
     const query = this.#web.hir.query_fns.find(fn => fn.name === name.text)
-    if (query === undefined) {
-      const message = `the loader \`${name.text}\` is not a query`
-      const suggestions = ['declare it as `@query fn`']
-      this.diagnostics.push(diagnostic('web.route.unknown_loader', message, name, { suggestions }))
-      return null
-    }
+    if (query === undefined) return null
     const known = new Set(pathParameters(path))
     const missing = query.params.find(param => !isOptional(param) && !known.has(param.name) && !isText(param))
     if (missing !== undefined) {

@@ -86,6 +86,8 @@ t.test('forms, loaders and messages are compared with what takes them', t => {
     'component Page(rows: List[int]) { view: <p>{len(rows)}</p> }\nroutes { "/" to Page with loader: load }\n'
   t.same(findings(`${page}@query fn load() to Result[List[int]] { Ok([1]) }`), [])
   t.same(findings(`${page}@query fn load() to List[str] { ["a"] }`), ['typecheck.prop of load'])
+  t.same(findings(`${page}@mutation fn load() to List[int] { [1] }`), ['web.route.unknown_loader of load'])
+  t.same(findings(page), ['web.route.unknown_loader of load'])
   const actor = 'actor A { on add(n: int, by: int = 1) to int { n + by } }\n'
   t.same(findings(`${actor}fn f() { let a = spawn(A)\n a.add(1)\n a.send add(1, 2) }`), [])
   t.same(findings(`${actor}fn f() { let a = spawn(A)\n a.send add(1) }`), ['typecheck.arity of a.send add(1)'])
