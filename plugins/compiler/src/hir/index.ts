@@ -1,3 +1,6 @@
 // Exports of this folder for tests. Sources import the files directly.
+export { ByteOffsets } from './byte-offsets.ts'
+export { CodeLowering } from './code.ts'
+export { lowerComponent } from './components.ts'
 export type { HirExpression, HirModule } from './hir.ts'
 export { lower } from './lower.ts'
