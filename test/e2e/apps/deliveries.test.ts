@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { runSvc } from '../run-svc.ts'
-import { type Answer, call, checkFiles, checkProgram, type RunningApp, runApp, sqlite } from './running-app.ts'
+import { type Answer, call, checkFiles, checkProgram, type RunningApp, runApp, skip, sqlite } from './running-app.ts'
 
 t.setTimeout(300_000)
 
@@ -101,5 +101,22 @@ t.test('signed events are stored once, and programs with keys read and repeat th
   while ((await call(app.app, '/api/query/totals', undefined, reader)).status !== 401) await wait(50)
   t.notMatch(app.lines.join('\n'), new RegExp(`${reader}|${GITHUB}`), 'the log has no secrets')
   t.match(await sqlite(app, 'select source from Event where _id = 3'), 'github')
+  await checkFiles(t, app)
+})
+
+t.test('an open page follows the state of the events', { skip }, async t => {
+  const app = await runApp(t, 'deliveries', SETTINGS)
+  const page = await app.visit('/', 'Visitor')
+  await page.getByRole('heading', { name: 'Events' }).waitFor()
+  t.equal(await page.getByRole('row').count(), 0)
+  t.match(await pay(app.app, 'a', { type: 'paid', amount: '12.50' }), { status: 200, body: 1 })
+  await page.getByRole('row', { name: 'paid done 1' }).waitFor()
+  t.match(await push(app.app, 'b', '{}'), { status: 200, body: 2 })
+  await page.getByRole('row', { name: 'push done 1' }).waitFor()
+  const operator = await createKey(app, 'operator', '--roles', 'operator')
+  t.match(await call(app.app, '/api/mutation/repeat', { id: 1 }, operator), { status: 200 })
+  await page.getByRole('row', { name: 'paid done 2' }).waitFor()
+  t.strictSame(await page.getByRole('row').allInnerTexts(), ['push\tdone\t1', 'paid\tdone\t2'])
+  t.notMatch(await page.content(), /12\.50/, 'amounts are not public')
   await checkFiles(t, app)
 })
