@@ -73,7 +73,7 @@ export function describeTables({ program: { module } }: Pick<ServedApp, 'program
         type: typeText(field.type_ann),
         kind,
         optional: nullable,
-        has_default: field.default !== undefined
+        has_default: field.code !== undefined
       }
     })
     return {

@@ -1,26 +1,27 @@
-import type { HirExpression, HirModule, HirVariant } from '@svc/contracts'
+import type { Hir, HirModule } from '@svc/contracts'
 import type { ColumnType } from './column-type.ts'
 import { textLiteral } from './names.ts'
 
 /** Returns the default of a column as SQL; null if there is none, it is NULL, or it is known only at run time. */
 export function defaultLiteral(
-  value: HirExpression | undefined,
+  code: Hir.Body | undefined,
   { kind }: ColumnType,
   module: Pick<HirModule, 'types'>
 ): string | null {
-  if (value === undefined) return null
-  const plain = withoutSome(value)
+  const [statement] = code?.block ?? []
+  if (statement?.kind !== 'Expr') return null
+  const plain = withoutSome(statement.value)
   switch (kind) {
     case 'int':
     case 'id':
       return wholeNumber(plain)
     case 'bool':
-      return 'BoolLit' in plain ? String(Number(plain.BoolLit[0])) : null
+      return plain.kind === 'Bool' ? String(Number(plain.value)) : null
     case 'float':
       return realNumber(plain)
     case 'str':
     case 'char':
-      return 'StringLit' in plain ? storable(plain.StringLit[0]) : null
+      return plain.kind === 'Str' ? storable(plain.value) : null
     case 'dec':
       return decimalNumber(plain)
     case 'json': {
@@ -38,74 +39,83 @@ function storable(text: string): string | null {
   return text.includes('\0') ? null : textLiteral(text)
 }
 
-function withoutSome(value: HirExpression): HirExpression {
-  if (!('Call' in value)) return value
-  const [callee, [argument]] = value.Call
-  return 'Ident' in callee && callee.Ident[0] === 'Some' && argument !== undefined ? argument.value : value
+function withoutSome(value: Hir.Expr): Hir.Expr {
+  return value.kind === 'Variant' && value.name === 'Some' ? (value.args[0] ?? value) : value
 }
 
 /** Reads a number with an optional minus; `read` reads the operand. */
-function signed(value: HirExpression, read: (value: HirExpression) => string | null): string | null {
-  if (!('Unary' in value)) return read(value)
-  const [operator, operand] = value.Unary
-  const digits = operator === 'Neg' ? read(operand) : null
+function signed(value: Hir.Expr, read: (value: Hir.Expr) => string | null): string | null {
+  if (value.kind !== 'Unary') return read(value)
+  const digits = value.operator === 'neg' ? read(value.operand) : null
   return digits === null ? null : `-${digits}`
 }
 
-function wholeNumber(value: HirExpression): string | null {
-  return signed(value, plain => ('IntLit' in plain ? String(plain.IntLit[0]) : null))
+function wholeNumber(value: Hir.Expr): string | null {
+  return signed(value, plain => (plain.kind === 'Int' ? String(plain.value) : null))
 }
 
-function realNumber(value: HirExpression): string | null {
+function realNumber(value: Hir.Expr): string | null {
   return signed(value, plain => {
-    if ('IntLit' in plain) return `${plain.IntLit[0]}.0`
-    if (!('FloatLit' in plain)) return null
-    const [number] = plain.FloatLit
-    const digits = String(number)
+    if (plain.kind !== 'Float') return null
+    const digits = String(plain.value)
     return /^\d+$/.test(digits) ? `${digits}.0` : digits
   })
 }
 
-function decimalNumber(value: HirExpression): string | null {
-  const digits = signed(value, plain => ('DecimalLit' in plain ? plain.DecimalLit[0] : null))
+function decimalNumber(value: Hir.Expr): string | null {
+  const digits = signed(value, plain => (plain.kind === 'Decimal' ? plain.digits : null))
   return digits === null ? null : textLiteral(digits)
 }
 
 /** Writes literals as JSON, in the form in which the program stores them. */
 class DocumentText {
-  readonly #variants: ReadonlyMap<string, HirVariant>
+  /** Names of the fields, by constructor. */
+  readonly #variants: ReadonlyMap<string, readonly string[]>
+  /** Number of fields, by struct. */
+  readonly #structs: ReadonlyMap<string, number>
 
   constructor({ types }: Pick<HirModule, 'types'>) {
-    this.#variants = new Map(types.flatMap(({ variants }) => variants.map(variant => [variant.name, variant])))
+    this.#variants = new Map(
+      types.flatMap(({ variants }) =>
+        variants.map(({ name, fields }) => [name, fields.map(([field]) => field)] as const)
+      )
+    )
+    this.#structs = new Map(types.map(({ name, fields = [] }) => [name, fields.length]))
   }
 
-  of(value: HirExpression): string | null {
-    if ('StringLit' in value) return JSON.stringify(value.StringLit[0])
-    if ('BoolLit' in value) return String(value.BoolLit[0])
-    if ('DecimalLit' in value) return JSON.stringify(value.DecimalLit[0])
-    if ('Ident' in value) return this.#variant(value.Ident[0], [])
-    if ('Call' in value) {
-      const [callee, args] = value.Call
-      return 'Ident' in callee && args.every(({ name }) => name === null)
-        ? this.#variant(
-            callee.Ident[0],
-            args.map(argument => argument.value)
-          )
-        : null
+  of(value: Hir.Expr): string | null {
+    switch (value.kind) {
+      case 'Str':
+        return JSON.stringify(value.value)
+      case 'Bool':
+        return String(value.value)
+      case 'Decimal':
+        return JSON.stringify(value.digits)
+      case 'Int':
+        return String(value.value)
+      case 'Float':
+        return JSON.stringify(value.value)
+      case 'Unary':
+        return signed(value, plain => (plain.kind === 'Int' || plain.kind === 'Float' ? this.of(plain) : null))
+      case 'List': {
+        const items = value.items.map(item => this.of(item))
+        return items.includes(null) ? null : `[${items.join(',')}]`
+      }
+      case 'Record':
+        return this.#record(value.fields)
+      case 'Map':
+        return this.#record(value.entries)
+      case 'Struct':
+        // Members that the program adds are known only at run time.
+        return value.fields.length === this.#structs.get(value.name) ? this.#record(value.fields) : null
+      case 'Variant':
+        return this.#variant(value)
+      default:
+        return null
     }
-    if ('ListLit' in value) {
-      const items = value.ListLit[0].map(item => this.of(item))
-      return items.includes(null) ? null : `[${items.join(',')}]`
-    }
-    if ('ObjectLit' in value) return this.#record(value.ObjectLit[0])
-    if ('StructLit' in value) return this.#record(value.StructLit.fields)
-    return signed(value, plain => {
-      if ('IntLit' in plain) return String(plain.IntLit[0])
-      return 'FloatLit' in plain ? JSON.stringify(plain.FloatLit[0]) : null
-    })
   }
 
-  #record(entries: readonly (readonly [key: string, value: HirExpression])[]): string | null {
+  #record(entries: readonly Hir.NamedExpr[]): string | null {
     const texts = entries.map(([key, item]) => {
       const text = this.of(item)
       return text === null ? null : `${JSON.stringify(key)}:${text}`
@@ -113,10 +123,10 @@ class DocumentText {
     return texts.includes(null) ? null : `{${texts.join(',')}}`
   }
 
-  #variant(name: string, args: readonly HirExpression[]): string | null {
-    const variant = this.#variants.get(name)
-    if (variant === undefined || variant.fields.length !== args.length) return null
-    const fields = this.#record(variant.fields.map(([field], at) => [field, args[at] as HirExpression]))
+  #variant({ name, args, fields: order }: Hir.Variant): string | null {
+    const names = this.#variants.get(name)
+    if (names === undefined || names.length !== args.length) return null
+    const fields = this.#record(names.map((field, at) => [field, args[order.indexOf(at)] as Hir.Expr]))
     if (fields === null) return null
     return fields === '{}' ? `{"_tag":${JSON.stringify(name)}}` : `{"_tag":${JSON.stringify(name)},${fields.slice(1)}`
   }

@@ -65,7 +65,7 @@ export function desiredSchema(
     const name = tableName(table.name)
     const columns = table.fields.map((field): DesiredColumn => {
       const type = columnType(field.type_ann, program.module)
-      return { name: field.name, ...type, default: defaultLiteral(field.default, type, program.module) }
+      return { name: field.name, ...type, default: defaultLiteral(field.code, type, program.module) }
     })
     const indexes = program.indexes.filter(index => index.table === table.name)
     const objects: DesiredObject[] = []
