@@ -40,6 +40,7 @@ interface TableRows {
 
 interface Run {
   readonly ok: boolean
+  readonly ran: boolean
   readonly output: readonly { readonly kind: string; readonly text: string }[]
   readonly cut: boolean
   readonly result: string | null
@@ -208,7 +209,19 @@ function Findings({ findings, onSelect }: FindingsProps) {
 }
 
 function RunView({ run, onSelect }: { readonly run: Run; readonly onSelect: (span: Span) => void }) {
-  const { ok, output, cut, result, exit, error, tables, ms } = run
+  const { ok, ran, output, cut, result, exit, error, tables, ms } = run
+  if (!ran) {
+    return (
+      <section class="answer" aria-label="Run">
+        <p>
+          <span class="badge bad">not run</span> The program has errors.
+        </p>
+        <pre class="problem" role="alert">
+          {error?.message}
+        </pre>
+      </section>
+    )
+  }
   return (
     <section class="answer" aria-label="Run">
       <div class="bar">
@@ -232,9 +245,7 @@ function RunView({ run, onSelect }: { readonly run: Run; readonly onSelect: (spa
         </>
       )}
       {tables === null ? (
-        error?.code === null || error === null ? null : (
-          <p class="dim">The tables were lost with the program.</p>
-        )
+        <p class="dim">The tables were lost with the program.</p>
       ) : (
         tables.map(table => <TableView key={table.name} table={table} />)
       )}

@@ -14,7 +14,7 @@ export interface AppEvent {
   readonly time: number
   /** request: an HTTP request was answered. call: a schedule, a tool or a live query ran. */
   readonly event: 'request' | 'call' | 'sql' | 'live' | LogLine['level']
-  /** Method and path, SQL, name of the function, or text of the log line. */
+  /** Method and path, SQL and its failure, name of the function, or text of the log line. */
   readonly text: string
   readonly function: string | null
   readonly status: number | null
@@ -98,7 +98,7 @@ export class Activity {
   #show(event: AppEvent['event'], text: string, details: Details): void {
     const fields = Object.fromEntries(Object.entries(details).filter(([, value]) => value !== null))
     this.#parts.log.info(text, { event, ...fields })
-    this.#add(event, this.#parts.mask(text), details)
+    this.#add(event, this.#parts.mask(described(text, details)), details)
   }
 
   #add(event: AppEvent['event'], text: string, details: Details): void {
@@ -120,6 +120,12 @@ const NOTHING = {
   error: null,
   clients: null,
   request_id: null
+}
+
+/** Adds the outcome that has no column in the console. */
+function described(text: string, { clients, error }: Details): string {
+  if (typeof error === 'string') return `${text}: ${error}`
+  return typeof clients === 'number' ? `${text}, ${clients} ${clients === 1 ? 'client' : 'clients'}` : text
 }
 
 function shortMs(ms: number): number {

@@ -164,7 +164,7 @@ export const appActivity = deltaOperation({
       description:
         'request: an HTTP request was answered. call: a schedule, a tool or a live query ran. sql: a statement ran. live: clients received an update. Others: a line of the program, by its level.'
     }),
-    text: t.string({ description: 'Method and path, SQL without values, or the line.' }),
+    text: t.string({ description: 'Method and path, SQL without values and the code of its failure, or the line.' }),
     function: t.nullable(t.string()),
     status: count('HTTP status.'),
     ms: t.nullable(t.number({ description: 'Milliseconds.' })),

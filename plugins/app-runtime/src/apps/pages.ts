@@ -156,8 +156,6 @@ const activity: View = {
     { field: 'values', title: 'Values', format: 'number' },
     { field: 'rows', title: 'Rows', format: 'number' },
     { field: 'changed', title: 'Changed', format: 'number' },
-    { field: 'clients', title: 'Clients', format: 'number' },
-    { field: 'error', title: 'Error', format: 'code' },
     { field: 'request_id', title: 'Request', format: 'code', link: openRecordedRequest }
   ],
   filters: [

@@ -16,6 +16,7 @@ export const playgroundRun = defineOperation({
   }),
   output: t.object({
     ok: t.boolean({ description: 'True if the program ended without a failure or an Error.' }),
+    ran: t.boolean({ description: 'False if the program has errors, so that it did not run.' }),
     output: t.array(t.object({ kind: t.enum(['print', 'debug', 'info', 'warn', 'error']), text: t.string() }), {
       description: 'Printed lines, and lines of std.log by their level.'
     }),

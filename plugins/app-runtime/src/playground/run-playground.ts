@@ -28,6 +28,7 @@ export function playgroundHandler(
     const output = new CapturedOutput(MAX_OUTPUT_CHARACTERS)
     const ended = (rest: Partial<Outcome>): Outcome => ({
       ok: false,
+      ran: true,
       output: output.lines,
       cut: output.isCut,
       result: null,
@@ -38,7 +39,7 @@ export function playgroundHandler(
       ...rest
     })
     const compiled = await compileForCaller(compiler, { path: 'playground.vox', text: source }, true, call.signal)
-    if (!compiled.ok) return ended({ error: invalid(compiled) })
+    if (!compiled.ok) return ended({ ran: false, error: invalid(compiled) })
     const { program } = compiled
     const ending = await runInThread(
       {

@@ -133,3 +133,24 @@ t.test('a program without the capability fs cannot read files', async t => {
     t.equal(code, 'RUN_CAPABILITY_DENIED', call)
   }
 })
+
+t.test('log lines have fields: the members of a record, or one value', async t => {
+  const { lines } = run(`
+type Item { name: str, price: dec }
+fn main() {
+    std.log.info("plain")
+    std.log.warn("record", { a: 1, big: 9007199254740993, item: Item { name: "x", price: 1.50dec }, none: None })
+    std.log.error("map", map_of())
+    std.log.debug("list", [1, 2])
+    std.log.info("long", { text: "x".repeat(20000) })
+}
+fn map_of() to Map[str, int] { { "k": 2 } }
+`)
+  t.same(lines, [
+    'info: plain',
+    'warn: record {"a":1,"big":"9007199254740993","item":{"name":"x","price":"1.50"},"none":null}',
+    'error: map {"k":2}',
+    'debug: list {"value":[1,2]}',
+    'info: long {"omitted":"fields of 20011 characters; the limit is 16384"}'
+  ])
+})

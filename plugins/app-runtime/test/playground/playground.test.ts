@@ -110,11 +110,17 @@ t.test('huge output, values and rows are cut or refused, and the process goes on
   t.equal(lines.cut, true)
   t.ok(text(lines).join('\n').length <= 200_000)
   t.equal(text(lines)[0], 'line 0')
+  let peak = 0
+  const sampling = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage().rss)
+  }, 20)
   const big = await play('let mut s = "x"\nfor n in range(0, 22) { s = s + s }\nloop { print(s) }')
   t.equal(big.ok, false)
   t.equal(big.cut, true)
   const logs = await play('let mut s = "x"\nfor n in range(0, 22) { s = s + s }\nloop { std.log.info(s, { a: 1 }) }')
   t.equal(logs.ok, false)
+  clearInterval(sampling)
+  t.ok(peak < 2 * 2 ** 30, `lines of 4 MB do not pile up in memory: at most ${Math.round(peak / 2 ** 20)} MB`)
   const heap = await play('let mut all: List[str] = []\nlet mut s = "x"\nloop { s = s + "yyyyyyyy"\n all.push(s) }')
   t.match(heap.error?.code, /^RUN_(MEMORY|TIME|STEP)_LIMIT$/)
   const result = await play('fn main() to str {\n let mut s = "x"\n for n in range(0, 20) { s = s + s }\n s\n}')
