@@ -42,7 +42,10 @@ const CONVERSIONS: Partial<Record<ColumnKind, Partial<Record<ColumnKind, Convers
   bool: {
     int: keep,
     float: toReal,
-    str: { ...toText, value: column => `CASE ${column} WHEN 0 THEN 'false' ELSE 'true' END` }
+    str: {
+      ...toText,
+      value: column => `CASE WHEN ${column} IS NULL THEN NULL WHEN ${column} = 0 THEN 'false' ELSE 'true' END`
+    }
   },
   float: {
     int: {
