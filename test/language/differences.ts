@@ -11,8 +11,15 @@ export function differenceOf(source: string): string | null {
   }
 }
 
-/** Returns the simplest program that still has a difference. */
+/** True for a difference of traces, false for a program that does not compile. */
+const isOfTraces = (found: string): boolean => /^(line \d+: )?interpreted /.test(found)
+
+/** Returns the simplest program that still has a difference, or still does not compile. */
 export function simplestProgram(choices: readonly number[], budget?: number): string {
-  const least = shrink(choices, each => differenceOf(generateProgram(each)) !== null, budget)
-  return generateProgram(new Choices(least))
+  const first = differenceOf(generateProgram(new Choices(choices)))
+  const fails = (each: Choices): boolean => {
+    const found = differenceOf(generateProgram(each))
+    return found !== null && first !== null && isOfTraces(found) === isOfTraces(first)
+  }
+  return generateProgram(new Choices(shrink(choices, fails, budget)))
 }

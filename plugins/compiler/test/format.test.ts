@@ -62,6 +62,15 @@ t.test('a line of more than 100 characters is broken at the outermost useful pos
   )
 })
 
+t.test('the fields of a type on a line that is too long are on separate lines, without commas', async t => {
+  const fields = Array.from({ length: 12 }, (_, index) => `field${index}: Option[int]`)
+  t.equal(formatted(`type Wide { ${fields.join(', ')} }`), `type Wide {\n    ${fields.join('\n    ')}\n}\n`)
+  t.equal(
+    formatted(`type Thin { ${fields.slice(0, 3).join(', ')} }`),
+    `type Thin { ${fields.slice(0, 3).join(', ')} }\n`
+  )
+})
+
 t.test('operands are broken after operators, and before pipes', async t => {
   const a = 'a'.repeat(40)
   t.equal(formatted(`let x = ${a} + ${a} + ${a}`), lines(`let x = ${a} +`, `    ${a} +`, `    ${a}`))

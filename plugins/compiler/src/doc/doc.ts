@@ -6,8 +6,8 @@ export type Doc = string | readonly Doc[] | Line | Indent | Group | Suffix
 
 interface Line {
   readonly type: 'line'
-  /** Form on one line: a space, nothing, or null for a forced break. */
-  readonly flat: ' ' | '' | null
+  /** Form on one line: a space, a comma with a space, nothing, or null for a forced break. */
+  readonly flat: ' ' | ', ' | '' | null
 }
 
 interface Indent {
@@ -30,6 +30,8 @@ interface Suffix {
 
 export const line: Line = { type: 'line', flat: ' ' }
 export const softline: Line = { type: 'line', flat: '' }
+/** A comma between items on one line, and only a break between items on several. */
+export const commaLine: Line = { type: 'line', flat: ', ' }
 export const hardline: Line = { type: 'line', flat: null }
 
 export const indent = (content: Doc): Indent => ({ type: 'indent', content })

@@ -1,4 +1,4 @@
-import { type Doc, hardline, indent, join, line } from '../doc/doc.ts'
+import { commaLine, type Doc, group, hardline, indent, join, line } from '../doc/doc.ts'
 import type {
   Activity,
   Declaration,
@@ -52,7 +52,8 @@ export function printBraces<N extends { readonly start: number; readonly end: nu
 export function printFields(p: Printer, fields: readonly Field[], start: number, end: number): Doc {
   const inline = !p.hasBreak(start, end) && !p.hasCommentBefore(end)
   if (!inline || fields.length === 0) return printBraces(p, fields, end, field => printField(p, field))
-  return p.list('{', fields, '}', end, field => printField(p, field), line)
+  const printed = fields.map(field => printField(p, field))
+  return group(['{', indent([line, join(commaLine, printed)]), line, '}'])
 }
 
 function printField(p: Printer, { decorators, name, isOptional, type, value }: Field): Doc {
