@@ -4,9 +4,9 @@ import { schemaCheck } from '@svc/plugin-sdk/check'
 import manifest from '../../package.json' with { type: 'json' }
 import { compilerErrors } from '../errors.ts'
 import { knownTypes, lower } from '../hir/lower.ts'
+import { webTreeOf } from '../react/web-tree.ts'
 import type { Module } from '../syntax/ast.ts'
 import { typesOf } from '../types/check-module.ts'
-import { buildWebTree } from '../web-ir/build.ts'
 import { webIrDocument } from '../web-ir/document.ts'
 import { printJson } from './print-json.ts'
 
@@ -18,6 +18,7 @@ const check = schemaCheck(irDocumentSchema)
  */
 export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
   const hir = lower(module, source, knownTypes(typesOf(module)))
+  const tree = webTreeOf(module, source, hir)
   const document = {
     version: '2.0.0',
     metadata: {
@@ -25,7 +26,7 @@ export function irDocument(module: Module, source: string, generatedAt: Date): I
       generated_at: generatedAt.toISOString().replace('Z', '+00:00'),
       source_hash: createHash('sha3-256').update(source).digest('hex')
     },
-    module: { ...hir, web_ir: webIrDocument(module, hir, buildWebTree(module, hir)).ir }
+    module: { ...hir, web_ir: webIrDocument(module, hir, tree).ir }
   }
   const checked = check(document)
   if (checked.ok) return document as unknown as IrDocument

@@ -292,8 +292,8 @@ export function textOf(e: Emitter, value: TypeScriptCode, type: Hir.Type): TypeS
 }
 
 /** Translates what browsers lack: the build is refused. */
-export function unavailable(e: Emitter, feature: string, { span }: { readonly span: Hir.Span }): TypeScriptCode {
-  e.file.program.report('web.not_in_browser', `${feature} is not available in a browser`, span)
+export function unavailable(e: Emitter, feature: string, at: Hir.Span): TypeScriptCode {
+  e.file.program.report('web.not_in_browser', `${feature} is not available in a browser`, at)
   return code([e.file.helper('unavailable'), '(', literal(feature), ')'])
 }
 

@@ -65,6 +65,19 @@ const IDLE: ReadonlySet<Hir.Expr['kind']> = new Set([
   ...(['Function', 'Native', 'Constructor'] as const)
 ])
 
+/** Methods of tables by operation, for messages. */
+const DB_METHODS: Readonly<Record<Hir.Db['plan']['op'], string>> = {
+  Insert: 'insert',
+  Get: 'get',
+  Delete: 'delete',
+  All: 'all',
+  FilterRecord: 'filter',
+  Count: 'count',
+  UnsafeQueryRawClause: 'query',
+  Update: 'update',
+  Aggregate: 'aggregate'
+}
+
 /** Expressions with several branches that produce the value. */
 const CONTROL: ReadonlySet<Hir.Expr['kind']> = new Set(['If', 'Match', 'Block', 'SideEffect'])
 
@@ -74,8 +87,10 @@ const CONTROL: ReadonlySet<Hir.Expr['kind']> = new Set(['If', 'Match', 'Block', 
 export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
   switch (node.kind) {
     case 'Int':
+      return numberCode(String(node.value))
     case 'Float':
-      return numberCode(node.value)
+      // A whole float keeps its point.
+      return numberCode(/^-?\d+$/.test(String(node.value)) ? `${node.value}.0` : String(node.value))
     case 'Decimal':
       return stable(literal(node.digits))
     case 'Str':
@@ -136,7 +151,7 @@ export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
     case 'Spawn':
       return unavailable(e, 'spawning an actor', node)
     case 'Db':
-      return unavailable(e, `the table ${node.table}`, node)
+      return unavailable(e, `db.${node.table}.${DB_METHODS[node.plan.op]}`, node)
     case 'RawSql':
       return unavailable(e, 'db.query', node)
     case 'Field': {
@@ -213,9 +228,8 @@ function keepValues(e: Emitter, codes: TypeScriptCode[], position: number): void
   }
 }
 
-function numberCode(value: number | bigint): TypeScriptCode {
-  const isNegative = value < 0 || Object.is(value, -0)
-  return isNegative ? stable(String(value), Level.prefix) : stable(String(value))
+function numberCode(text: string): TypeScriptCode {
+  return text.startsWith('-') ? stable(text, Level.prefix) : stable(text)
 }
 
 function localCode(e: Emitter, binding: Binding): TypeScriptCode {
@@ -449,7 +463,9 @@ function callCode(e: Emitter, node: Hir.Call): TypeScriptCode {
     case 'write':
       return remoteCall(e, node, true)
     case 'local': {
-      const made = call(e.file.shared(name), ...orderedCodes(e, node.args, node.params))
+      // TypeScript infers type parameters from the parameters of function arguments.
+      const hasTypes = !isGeneric(e, name)
+      const made = call(e.file.shared(name), ...orderedCodes(e, node.args, node.params, hasTypes))
       return e.file.program.isAsync(name) ? waiting(e, node, made, typeOf(e, node), null) : made
     }
     default:
@@ -457,15 +473,22 @@ function callCode(e: Emitter, node: Hir.Call): TypeScriptCode {
   }
 }
 
+function isGeneric(e: Emitter, name: string): boolean {
+  const declaration = e.file.program.names.get(name)?.declaration
+  return declaration?.kind === 'Function' && declaration.generics.length > 0
+}
+
 /** Returns the element that the call of a component stands for; null for other calls. */
-export function elementOfCall(e: Emitter, { name, args, params, type, span }: Hir.Call): Hir.Element | null {
+export function elementOfCall(e: Emitter, { name, args, params, ...node }: Hir.Call): Hir.Element | null {
   const component = e.file.program.component(name)
   if (component?.kind !== 'Function') return null
   const attributes = args.map((value, index) => {
     const property = component.params[params[index] ?? index]?.name.text ?? `arg${index}`
-    return { name: property, value, span: value.span }
+    const { start, end, span } = value
+    return { name: property, value, start, end, span }
   })
-  return { kind: 'Element', type, span, tag: name, isCall: true, attributes, children: null }
+  const { type, start, end, span } = node
+  return { kind: 'Element', type, start, end, span, tag: name, isCall: true, attributes, children: null }
 }
 
 function valueCallCode(e: Emitter, node: Hir.CallValue): TypeScriptCode {
@@ -540,8 +563,8 @@ function argumentCodes(e: Emitter, args: readonly Hir.Expr[], hasTypes = true): 
 }
 
 /** Returns arguments in parameter order. An omitted argument before another one becomes its default. */
-function orderedCodes(e: Emitter, args: readonly Hir.Expr[], params: readonly number[]): Doc[] {
-  const codes = argumentCodes(e, args)
+function orderedCodes(e: Emitter, args: readonly Hir.Expr[], params: readonly number[], hasTypes = true): Doc[] {
+  const codes = argumentCodes(e, args, hasTypes)
   const isInOrder = params.every((param, index) => index === 0 || param > (params[index - 1] ?? 0))
   // Arguments are evaluated as they are written.
   if (!isInOrder) keepValues(e, codes, e.out.length)
@@ -865,7 +888,8 @@ function loopBlock(e: Emitter, write: () => void): Doc {
   return inFrame(e, { ...e.frame, isInLoop: true }, () => blockOf(e, write))
 }
 
-function letStatement(e: Emitter, { pattern, value }: Hir.Let): void {
+/** Translates a `let`. `isAnnotated`: the type is printed, as in the program. */
+export function letStatement(e: Emitter, { pattern, value }: Hir.Let, isAnnotated = false): void {
   if (pattern.kind !== 'Bind') {
     const made = expression(e, value)
     e.out.push(['const ', targetCode(e, pattern), ' = ', made.doc])
@@ -883,7 +907,7 @@ function letStatement(e: Emitter, { pattern, value }: Hir.Let): void {
   }
   const made = expression(e, value)
   const { name } = bind(e, pattern.local, { isAsync })
-  const annotation = known !== null && (isMutable || isOpen(value)) ? `: ${known}` : ''
+  const annotation = known !== null && (isAnnotated || isMutable || isOpen(value)) ? `: ${known}` : ''
   e.out.push([`${isMutable ? 'let' : 'const'} ${name}${annotation} = `, made.doc])
 }
 

@@ -4,7 +4,7 @@ import { lowerType } from '../hir/lower-types.ts'
 import type { Const, FunctionDeclaration } from '../syntax/ast.ts'
 import { block } from './code.ts'
 import { type Emitter, newEmitter, PLAIN_FRAME, type Views, written } from './emitter.ts'
-import { functionBody, paramsCode, statement } from './expressions.ts'
+import { functionBody, letStatement, paramsCode } from './expressions.ts'
 import { type Build, EmittedModule } from './module.ts'
 import { valueName } from './names.ts'
 import { ExportScope, Scope } from './scope.ts'
@@ -24,7 +24,7 @@ export function functionsText(build: Build, views: Views | null): string | null 
     const declaration = program.names.get(name)?.declaration
     const body = program.body(name)
     if (body === null || made.has(declaration as Const)) continue
-    if (declaration?.kind === 'Const') made.set(declaration, constantDoc(body, file, views))
+    if (declaration?.kind === 'Const') made.set(declaration, constantDoc(declaration, body, file, views))
     if (declaration?.kind === 'Function') made.set(declaration, functionDoc(declaration, body, file, views))
   }
   // Constants come first, in source order, since only functions may be used before their declaration.
@@ -63,13 +63,19 @@ function functionDoc(declaration: FunctionDeclaration, body: Hir.Body, outer: Em
   ]
 }
 
-function constantDoc({ locals, block: [only] }: Hir.Body, file: EmittedModule, views: Views | null): Doc {
-  if (only === undefined) return ''
-  const exported = only.kind === 'Let' ? boundLocals(only.pattern) : []
+function constantDoc(
+  declaration: Const,
+  { locals, block: [only] }: Hir.Body,
+  file: EmittedModule,
+  views: Views | null
+): Doc {
+  if (only?.kind !== 'Let') return ''
+  const isAnnotated = declaration.statement.kind === 'Let' && declaration.statement.type !== null
+  const exported = boundLocals(only.pattern)
   const names = exported.map(local => locals[local]?.name ?? '')
   const scope = new ExportScope(new Map(names.map(name => [name, valueName(name)])))
   const e: Emitter = { ...newEmitter(file, locals, scope), views }
-  const statements = written(e, () => statement(e, only, { kind: 'drop' }))
+  const statements = written(e, () => letStatement(e, only, isAnnotated))
   const last = statements.at(-1)
   if (last === undefined) return ''
   return [...statements.slice(0, -1).map(each => [each, hardline] as Doc), 'export ', last]

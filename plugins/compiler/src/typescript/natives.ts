@@ -245,7 +245,7 @@ const NUMBER: Readonly<Record<string, MethodTranslation>> = {
   max: onObject('Math.max'),
   floor: onObject('Math.floor'),
   ceil: onObject('Math.ceil'),
-  round: onObject('Math.round'),
+  round: helpedOn('rounded'),
   sqrt: onObject('Math.sqrt'),
   to_int: onObject('Math.trunc'),
   to_float: itself

@@ -119,7 +119,7 @@ export function newestStates(code: Hir.Expr | Hir.Block, isState: (local: Hir.Lo
     for (const child of childrenOf(node)) visit(child, repeats)
     const local = stateOf(node)
     if (local === null || !isState(local)) return
-    if (!assigned.has(local)) assigned.set(local, node.span.end)
+    if (!assigned.has(local)) assigned.set(local, node.end)
     if (isRepeated) found.add(local)
   }
   for (const node of top) visit(node, false)
@@ -128,7 +128,7 @@ export function newestStates(code: Hir.Expr | Hir.Block, isState: (local: Hir.Lo
       // A compound assignment also reads its target.
       const local = each.kind === 'Local' ? each.local : readsTarget(each) ? stateOf(each) : null
       const from = local === null ? undefined : assigned.get(local)
-      if (local !== null && from !== undefined && each.span.start >= from) found.add(local)
+      if (local !== null && from !== undefined && each.start >= from) found.add(local)
       return true
     })
   }

@@ -1,257 +1,238 @@
-import { liveQueriesOf } from '@svc/contracts'
+import { type Hir, type HirNode, walkHir } from '@svc/contracts'
 import { type Doc, layout } from '../doc/doc.ts'
-import type { HirModule } from '../hir/hir.ts'
-import { inOrderOfUse } from '../hir/order-of-use.ts'
-import type {
-  Component,
-  ComponentMember,
-  Derived,
-  Effect,
-  Fragment,
-  FunctionDeclaration,
-  Lifecycle,
-  Module,
-  Param,
-  State
-} from '../syntax/ast.ts'
-import type { Call, Expression, Identifier } from '../syntax/ast-expressions.ts'
-import type { Assign } from '../syntax/ast-statements.ts'
-import { walk } from '../syntax/walk.ts'
+import { lowerComponent } from '../hir/components.ts'
+import { lowerType } from '../hir/lower-types.ts'
+import type { Component, Fragment, FunctionDeclaration } from '../syntax/ast.ts'
 import { arrow, call } from '../typescript/code.ts'
-import { TypeScriptTypes } from '../typescript/types.ts'
-import { EmittedModule } from '../web/typescript/emitted-module.ts'
-import { emptyValue } from '../web/typescript/empty-value.ts'
-import { contains } from '../web/typescript/needs-statements.ts'
-import { rootOf } from '../web/typescript/newest-states.ts'
-import { isComponent, TranslatedProgram, type ViewDeclaration } from '../web/typescript/program.ts'
-import { Scope } from '../web/typescript/scope.ts'
-import type { RemoteValues } from '../web/typescript/translator.ts'
-import { usedNames } from '../web/typescript/used-names.ts'
-import { isPlain } from '../web/typescript/value-types.ts'
-import { ViewTranslator } from '../web/typescript/view-translator.ts'
-import type { ValueType } from '../web/value-types/type.ts'
+import {
+  bind,
+  bindState,
+  type Emitter,
+  type FunctionFrame,
+  inFrame,
+  localOf,
+  newEmitter,
+  PLAIN_FRAME,
+  type RemoteValues,
+  type Views,
+  waits,
+  within,
+  written
+} from '../typescript/emitter.ts'
+import { emptyValue } from '../typescript/empty-value.ts'
+import { closed, expression, functionBody, into, statement } from '../typescript/expressions.ts'
+import { type Build, EmittedModule } from '../typescript/module.ts'
+import { isComponent } from '../typescript/program.ts'
+import { Scope } from '../typescript/scope.ts'
+import { codeOfBody, usedNames } from '../typescript/used-names.ts'
+import { isNamed } from '../typescript/value-types.ts'
 import type { WebComponent, WebMember, WebProp, WebTree } from './tree.ts'
+import { viewNode } from './view.ts'
 
-type Effectful = Effect | Lifecycle
-
-/** Translates the components, fragments, and functions that are used as elements. */
-export function buildWebTree(module: Module, hir: HirModule): WebTree {
-  const program = new TranslatedProgram(module, new Set(liveQueriesOf(hir).keys()))
-  const types = new TypeScriptTypes(hir)
-  const helpers = new Set<string>()
-  const shared = new Set<string>()
-  const components = module.items.flatMap(item => {
+/** Translates the components, fragments, and functions that are used as elements. `views` prints views inside of code. */
+export function buildWebTree(build: Build, views: Views): WebTree {
+  const components = build.program.typed.module.items.flatMap((item): WebComponent[] => {
     if (!isComponent(item)) return []
-    const file = new EmittedModule(program, types, { helpers, shared, own: item.name.text })
-    return buildComponent(item, file) ?? []
+    const file = new EmittedModule(build, { own: item.name.text })
+    switch (item.kind) {
+      case 'Component':
+      case 'Fragment':
+        return [buildComponent(item, file, views)]
+      case 'Function':
+        return [buildFunction(item, file, views)]
+      default:
+        return []
+    }
   })
-  return { program, types, components, helpers, shared }
+  return { ...build, components }
 }
 
-/** Returns null for a declaration without code, such as a form. */
-function buildComponent(declaration: ViewDeclaration, file: EmittedModule): WebComponent | null {
-  switch (declaration.kind) {
-    case 'Component':
-      return new ComponentBuilder(declaration, file).run()
-    case 'Fragment':
-    case 'Function':
-      return functionComponent(declaration, file)
-    default:
-      return null
-  }
+/** Builds a function whose statements return an element. */
+function buildFunction(declaration: FunctionDeclaration, file: EmittedModule, views: Views): WebComponent {
+  const { name, params } = declaration
+  const body = file.program.code.function(declaration)
+  const e = newEmitter(file, body.locals, new Scope(null, usedNames(codeOfBody(body), file.program)))
+  e.views = views
+  const properties = body.params.map((local, index): Hir.Property => {
+    const type = params[index]?.type ?? null
+    return { local, annotation: type === null ? null : lowerType(type), default: body.defaults[index] ?? null }
+  })
+  const props = buildProps(e, properties)
+  const statements = declaration.body === null ? [] : written(e, () => into(e, body.block, { kind: 'return' }))
+  const members = statements.map(code => ({ kind: 'statement', code }) as const)
+  return { name: name.text, span: name, props, members, view: null, styles: [], file }
 }
 
-/** Builds a fragment, or a function whose statements return an element. */
-function functionComponent(declaration: Fragment | FunctionDeclaration, file: EmittedModule): WebComponent {
-  const { name, params, body } = declaration
-  const scope = new Scope(null, usedNames(declaration, file.program))
-  const view = new ViewTranslator(file, scope)
-  const props = buildProps(params, view, scope)
-  const isFragment = declaration.kind === 'Fragment'
-  const statements: Doc[] = isFragment || body === null ? [] : view.written(() => view.into(body, { kind: 'return' }))
-  return {
-    name: name.text,
-    span: name,
-    props,
-    members: statements.map(code => ({ kind: 'statement', code })),
-    view: declaration.kind === 'Fragment' ? view.node(declaration.body) : null,
-    styles: [],
-    file
-  }
-}
-
-/** Builds the properties of a component, and declares them in `scope`. */
-function buildProps(params: readonly Param[], view: ViewTranslator, scope: Scope): WebProp[] {
-  return params.map(({ name, type, value }) => {
-    const known = view.program.reader.read(type)
-    const initial = value === null ? null : view.closed(value).doc
-    const { name: variable } = scope.declare(name.text, { type: known })
-    return { name: name.text, variable, type: view.file.type(type), value: initial }
+/** Declares the properties of a component. */
+function buildProps(e: Emitter, properties: readonly Hir.Property[]): WebProp[] {
+  return properties.map(property => {
+    const value = property.default === null ? null : closed(e, property.default).doc
+    const { name } = localOf(e, property.local)
+    const { name: variable } = bind(e, property.local)
+    return { name, variable, type: e.file.declaredType(property.annotation), value }
   })
 }
 
-class ComponentBuilder {
-  readonly #declaration: Component
-  readonly #file: EmittedModule
-  readonly #scope: Scope
-  readonly #view: ViewTranslator
-  readonly #members: WebMember[] = []
-  readonly #responses = new Map<string, string>()
+/** Translation of a component. */
+interface Building {
+  readonly e: Emitter
+  /** Scope of the whole component. */
+  readonly scope: Scope
+  readonly members: WebMember[]
   /** Server calls for initial states, each of which runs once. */
-  readonly #loads: WebMember[] = []
+  readonly loads: WebMember[]
+  /** Names of the values that are fetched while the component renders, by their code. */
+  readonly responses: Map<string, string>
+}
 
-  constructor(declaration: Component, file: EmittedModule) {
-    this.#declaration = declaration
-    this.#file = file
-    // A variable of the component must not shadow a module name that the component uses.
-    this.#scope = new Scope(null, usedNames(declaration, file.program))
-    this.#view = new ViewTranslator(file, this.#scope)
-    this.#view.whileShown = () => this.#whileShown()
-    this.#view.remoteValues = (...request) => this.#response(...request)
+function buildComponent(declaration: Component | Fragment, file: EmittedModule, views: Views): WebComponent {
+  const component = lowerComponent(declaration, file.program.code)
+  // A variable of the component must not shadow a module name that the component uses.
+  const scope = new Scope(null, usedNames(codeOf(component), file.program))
+  const e = newEmitter(file, component.locals, scope)
+  const building: Building = { e, scope, members: [], loads: [], responses: new Map() }
+  let whileShown: string | null = null
+  e.views = views
+  e.whileShown = () => {
+    whileShown ??= scope.fresh('while_shown')
+    return whileShown
   }
+  if (declaration.kind === 'Component') e.remoteValues = (...request) => addResponse(building, ...request)
+  const props = buildProps(e, component.properties)
+  for (const member of component.members) if (member.kind === 'State') bindState(e, member.local)
+  for (const member of component.members) if (member.kind !== 'Effect') addValue(building, member)
+  building.members.push(...building.loads)
+  for (const member of component.members) if (member.kind === 'Effect') addEffect(building, member)
+  const view = component.view === null ? null : viewNode(e, component.view)
+  const held: WebMember[] =
+    whileShown === null
+      ? []
+      : [{ kind: 'statement', code: `const ${whileShown} = ${file.helper('use_while_shown')}()` }]
+  const styles = declaration.kind === 'Component' ? declaration.styles : []
+  const members = [...held, ...building.members]
+  return { name: component.name, span: declaration.name, props, members, view, styles, file }
+}
 
-  run(): WebComponent {
-    const { name, params, members, styles } = this.#declaration
-    const props = buildProps(params, this.#view, this.#scope)
-    const values = members.filter(member => !isEffectful(member) && member.kind !== 'View')
-    const states = new Set(values.filter(member => member.kind === 'State'))
-    for (const member of values) if (member.kind === 'State') this.#declareState(member)
-    for (const member of inOrderOfUse(values)) {
-      if (states.has(member as State)) this.#state(member as State)
-      else if (member.kind === 'Derived') this.#derived(member)
-      else this.#statement(member)
-    }
-    this.#members.push(...this.#loads)
-    for (const member of members) if (isEffectful(member)) this.#effect(member)
-    const root = members.find(member => member.kind === 'View')?.root
-    const view = root === undefined ? null : this.#view.node(root)
-    return { name: name.text, span: name, props, members: this.#members, view, styles, file: this.#file }
-  }
+function codeOf({ properties, members, view }: Hir.Component): HirNode[] {
+  const values = members.map((member): HirNode => {
+    if (member.kind === 'Effect') return member.body
+    return member.kind === 'State' || member.kind === 'Derived' ? member.value : member
+  })
+  return [...properties.map(each => each.default), ...values, view].filter(each => each !== null)
+}
 
-  /** Name of the function that holds back promises after the component has left the page; null if it is not used. */
-  #whileShownName: string | null = null
-
-  #whileShown(): string {
-    if (this.#whileShownName === null) {
-      this.#whileShownName = this.#scope.fresh('while_shown')
-      const code = `const ${this.#whileShownName} = ${this.#file.helper('use_while_shown')}()`
-      this.#members.unshift({ kind: 'statement', code })
-    }
-    return this.#whileShownName
-  }
-
-  #declareState({ name, type, value }: State): void {
-    const found = type === null ? this.#view.typeOf(value) : this.#file.program.reader.read(type)
-    this.#scope.declareState(name.text, found)
-  }
-
-  #state(member: State): void {
-    const { name, type, value, start } = member
-    const local = this.#scope.lookup(name.text)
-    if (local?.setter == null) return
-    const { setter } = local
-    const text = type === null ? null : this.#file.type(type)
-    const known = text ?? (isEvident(local.type) ? null : this.#file.valueType(local.type))
-    const state = { kind: 'state', name: name.text, variable: local.name, setter, type: known, start } as const
-    if (this.#waits(value)) {
-      this.#members.push({ ...state, initial: this.#empty(local.type, member), isLazy: false })
-      const statements = this.#view.awaiting(() => [call(setter, this.#view.expression(value).doc).doc])
-      this.#loads.push({ ...EFFECT, moment: 'load', statements, isAsync: true, start })
+function addValue(building: Building, member: Exclude<Hir.Member, Hir.EffectMember>): void {
+  switch (member.kind) {
+    case 'State':
+      addState(building, member)
       return
-    }
-    const initial = this.#view.closed(value)
-    const isLiteral = initial.isStable === true || ['List', 'Object', 'Tuple'].includes(value.kind)
-    this.#members.push({ ...state, initial: initial.doc, isLazy: !isLiteral })
-  }
-
-  #derived({ name, type, value, start }: Derived): void {
-    const found = type === null ? this.#view.typeOf(value) : this.#file.program.reader.read(type)
-    const made = this.#view.closed(value)
-    const { name: variable } = this.#scope.declare(name.text, { type: found })
-    const text = type === null ? null : this.#file.type(type)
-    this.#members.push({ kind: 'derived', name: name.text, variable, type: text, value: made.doc, start })
-  }
-
-  #statement(member: ComponentMember): void {
-    if (isEffectful(member) || member.kind === 'View' || member.kind === 'State' || member.kind === 'Derived') return
-    const codes = this.#view.written(() => this.#view.statement(member, { kind: 'drop' }))
-    this.#members.push(...codes.map(code => ({ kind: 'statement', code }) as const))
-  }
-
-  #effect(member: Effectful): void {
-    const { start } = member
-    const body = this.#view.effectBody(member.body)
-    if (member.kind === 'Lifecycle') {
-      // The cleanup reads the newest values, not those of the first render.
-      const isLatest = member.moment === 'cleanup' && this.#reads(member.body).length > 0
-      const latest = isLatest ? this.#scope.fresh('cleanup') : null
-      this.#members.push({ ...EFFECT, ...body, moment: member.moment, latest, start })
+    case 'Derived':
+      addDerived(building, member)
       return
+    default: {
+      const { e, members } = building
+      const codes = written(e, () => statement(e, member, { kind: 'drop' }))
+      members.push(...codes.map(code => ({ kind: 'statement', code }) as const))
     }
-    const dependsOn = member.dependencies?.map(each => each.text) ?? null
-    const dependencies = (dependsOn ?? this.#reads(member.body)).map(each => this.#scope.lookup(each)?.name ?? each)
-    this.#members.push({ ...EFFECT, ...body, moment: 'change', dependencies, dependsOn, start })
   }
+}
 
-  /** Returns the component variables that code reads, in order of their first read. */
-  #reads(node: Expression): string[] {
-    const names = new Set<string>()
-    const changed = new Set<string | null>()
-    walk(node, each => {
-      if (each.kind === 'Assign') changed.add(rootOf((each as Assign).target))
-      return true
-    })
-    walk(node, each => {
-      if (each.kind === 'Identifier' && this.#scope.lookup((each as Identifier).name) !== undefined) {
-        names.add((each as Identifier).name)
-      }
-      return true
-    })
-    // An effect that depends on its own changes would run forever.
-    return [...names].filter(name => !changed.has(name))
+function addState({ e, members, loads }: Building, member: Hir.StateMember): void {
+  const { local, annotation, value, start } = member
+  const { name, type } = localOf(e, local)
+  const binding = e.bound.get(local)
+  if (binding?.setter == null) return
+  const { name: variable, setter } = binding
+  const written = annotation === null ? null : e.file.declaredType(annotation)
+  const printed = written ?? (isEvident(type) ? null : e.file.type(type))
+  const state = { kind: 'state', name, variable, setter, type: printed, start } as const
+  if (waits(e, value)) {
+    members.push({ ...state, initial: emptyOf(e, type, member), isLazy: false })
+    const statements = inFrame(e, { ...LATER, mayAwait: true }, () =>
+      within(e, () => e.out.push(call(setter, expression(e, value).doc).doc))
+    )
+    loads.push({ ...EFFECT, moment: 'load', statements, isAsync: true, start })
+    return
   }
+  const initial = closed(e, value)
+  members.push({ ...state, initial: initial.doc, isLazy: initial.isStable !== true && !LITERALS.has(value.kind) })
+}
 
-  /** Adds a value that is fetched from the server while the component renders. Returns its name. */
-  #response(...[node, translated, type, follow]: Parameters<RemoteValues>): string {
-    const text = layout(translated.doc, 2)
-    const known = this.#responses.get(text)
-    if (known !== undefined) return known
-    const name = this.#scope.fresh(`${node.callee.kind === 'Identifier' ? node.callee.name : 'server'}_result`)
-    const types = this.#file.valueType(type)
-    const dependencies = this.#reads(node).map(each => this.#scope.lookup(each)?.name ?? each)
-    const hook = this.#file.helper(follow === null ? 'use_remote' : 'use_live')
-    const empty = this.#empty(type, node)
-    const fetched = [arrow('()', translated).doc, ...(follow === null ? [] : [', ', follow.doc])]
-    const args: Doc = [fetched, `, [${dependencies.join(', ')}], ${empty}`]
-    const code: Doc = [`const ${name} = ${hook}${types === null ? '' : `<${types}>`}(`, args, ')']
-    this.#members.push({ kind: 'statement', code })
-    this.#responses.set(text, name)
-    return name
-  }
+/** Values that are no work to compute again. */
+const LITERALS: ReadonlySet<Hir.Expr['kind']> = new Set(['List', 'Record', 'Map', 'Struct', 'Tuple'])
 
-  #empty(type: ValueType, at: State | Call): string {
-    const empty = emptyValue(type)
-    if (empty !== null) return empty
-    const message = 'this type has no placeholder to show until the server responds; let the function return an Option'
-    this.#file.program.report('web.no_value_yet', message, at)
-    return 'null'
-  }
+/** True if TypeScript infers the type of a variable from its first value. */
+function isEvident(type: Hir.Type): boolean {
+  return isNamed(type, 'int', 'float', 'str', 'bool') || type.kind === 'any' || type.kind === 'record'
+}
 
-  #waits(value: Expression): boolean {
-    return contains(value, each => {
-      const { callee } = each as Partial<Call>
-      return each.kind === 'Call' && callee?.kind === 'Identifier' && this.#file.program.isAsync(callee.name)
-    })
-  }
+function addDerived({ e, members }: Building, { local, annotation, value, start }: Hir.DerivedMember): void {
+  const made = closed(e, value)
+  const { name } = localOf(e, local)
+  const { name: variable } = bind(e, local)
+  const type = annotation === null ? null : e.file.declaredType(annotation)
+  members.push({ kind: 'derived', name, variable, type, value: made.doc, start })
 }
 
 const EFFECT = { kind: 'effect', dependencies: [], dependsOn: null, latest: null } as const
 
-function isEffectful(member: ComponentMember): member is Effectful {
-  return member.kind === 'Effect' || member.kind === 'Lifecycle'
+/** Code that may run after another render. */
+const LATER: FunctionFrame = { ...PLAIN_FRAME, isLater: true }
+
+function addEffect({ e, scope, members }: Building, { moment, dependencies, body, start }: Hir.EffectMember): void {
+  const isAsync = waits(e, body)
+  const statements = functionBody(e, body, { ...LATER, mayAwait: isAsync }, { kind: 'drop' })
+  const effect = { ...EFFECT, statements, isAsync, moment, start }
+  if (moment !== 'change') {
+    // The cleanup reads the newest values, not those of the first render.
+    const isLatest = moment === 'cleanup' && readsOf(e, body).length > 0
+    members.push({ ...effect, latest: isLatest ? scope.fresh('cleanup') : null })
+    return
+  }
+  const dependsOn = dependencies?.map(local => localOf(e, local).name) ?? null
+  members.push({ ...effect, dependencies: namesOf(e, dependencies ?? readsOf(e, body)), dependsOn })
 }
 
-/** True if TypeScript infers the type of a variable from its first value. */
-function isEvident(type: ValueType): boolean {
-  return isPlain(type, 'int', 'float', 'str', 'bool') || type.kind === 'any' || type.kind === 'record'
+function namesOf(e: Emitter, locals: readonly Hir.LocalId[]): string[] {
+  return locals.map(local => e.bound.get(local)?.name ?? localOf(e, local).name)
+}
+
+/** Returns the variables of the component that code reads, in order of their first read. */
+function readsOf(e: Emitter, code: Hir.Expr): Hir.LocalId[] {
+  const read = new Set<Hir.LocalId>()
+  const changed = new Set<Hir.Place['root']>()
+  walkHir(code, node => {
+    if (node.kind === 'Update') changed.add(node.place.root)
+    if (node.kind === 'Local' && e.bound.get(node.local)?.isOuter === true) read.add(node.local)
+    return true
+  })
+  // An effect that depends on its own changes would run forever.
+  return [...read].filter(local => !changed.has(local))
+}
+
+/** Adds a value that is fetched from the server while the component renders. Returns its name. */
+function addResponse(
+  { e, scope, members, responses }: Building,
+  ...[node, translated, type, follow]: Parameters<RemoteValues>
+): string {
+  const text = layout(translated.doc, 2)
+  const known = responses.get(text)
+  if (known !== undefined) return known
+  const name = scope.fresh(`${node.name}_result`)
+  const types = e.file.type(type)
+  const hook = e.file.helper(follow === null ? 'use_remote' : 'use_live')
+  const fetched = [arrow('()', translated).doc, ...(follow === null ? [] : [', ', follow.doc])]
+  const args: Doc = [fetched, `, [${namesOf(e, readsOf(e, node)).join(', ')}], ${emptyOf(e, type, node)}`]
+  const code: Doc = [`const ${name} = ${hook}${types === null ? '' : `<${types}>`}(`, args, ')']
+  members.push({ kind: 'statement', code })
+  responses.set(text, name)
+  return name
+}
+
+function emptyOf(e: Emitter, type: Hir.Type, span: Hir.Span): string {
+  const empty = emptyValue(type)
+  if (empty !== null) return empty
+  const message = 'this type has no placeholder to show until the server responds; let the function return an Option'
+  e.file.program.report('web.no_value_yet', message, span)
+  return 'null'
 }

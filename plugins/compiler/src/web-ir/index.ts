@@ -1,5 +1,4 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { buildWebTree } from './build.ts'
 export { webIrDocument } from './document.ts'
 export { validateWebIr } from './validate.ts'
 export type { WebIr } from './web-ir.ts'

@@ -1,19 +1,11 @@
 import type { Doc } from '../doc/doc.ts'
 import type { StyleBlock } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
-import type { TypeScriptTypes } from '../typescript/types.ts'
-import type { EmittedModule } from '../web/typescript/emitted-module.ts'
-import type { TranslatedProgram } from '../web/typescript/program.ts'
+import type { Build, EmittedModule } from '../typescript/module.ts'
 
 /** Components of a program, whose expressions are TypeScript. The web IR and the files of the components are printed from it. */
-export interface WebTree {
-  readonly program: TranslatedProgram
-  readonly types: TypeScriptTypes
+export interface WebTree extends Build {
   readonly components: readonly WebComponent[]
-  /** Names of the helpers that the components use. */
-  readonly helpers: Set<string>
-  /** Names of the program's functions and constants that the components use. */
-  readonly shared: Set<string>
 }
 
 export interface WebComponent {

@@ -9,8 +9,8 @@ import { lowerType } from '../hir/lower-types.ts'
 import type { SourceFile } from '../source-file.ts'
 import type { Component, Declaration, Field, Module, Param } from '../syntax/ast.ts'
 import { typesOf } from '../types/check-module.ts'
+import { isComponent } from '../typescript/program.ts'
 import { TypeScriptTypes } from '../typescript/types.ts'
-import { isComponent } from './typescript/program.ts'
 
 /** A module without errors: the input of a web build. */
 export interface WebModule {

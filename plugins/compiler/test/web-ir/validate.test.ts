@@ -2,7 +2,8 @@ import t from 'tap'
 import { diagnosticCodes } from '#diagnostics'
 import { lower } from '#hir'
 import { parse } from '#syntax'
-import { buildWebTree, validateWebIr, type WebIr, webIrDocument } from '#web-ir'
+import { webTreeOf } from '#web'
+import { validateWebIr, type WebIr, webIrDocument } from '#web-ir'
 
 const EMPTY: WebIr = {
   dom_nodes: [],
@@ -131,7 +132,7 @@ t.test('each inconsistency is reported with its code', t => {
 function problems(source: string) {
   const { module } = parse(source)
   const hir = lower(module, source)
-  return validateWebIr(webIrDocument(module, hir, buildWebTree(module, hir)))
+  return validateWebIr(webIrDocument(module, hir, webTreeOf(module, source, hir)))
 }
 
 t.test('a second block of routes is reported at its span', t => {

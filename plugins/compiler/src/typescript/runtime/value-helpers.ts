@@ -109,6 +109,13 @@ export function remainder(a: number, b: number): number {
 }
 `
   },
+  rounded: {
+    source: `/** Returns the nearest whole number; a half is rounded away from zero. */
+export function rounded(value: number): number {
+  return Math.sign(value) * Math.round(Math.abs(value))
+}
+`
+  },
   item_at: {
     source: `/** Returns an item of a list; negative positions count from its end. Throws if the item does not exist. */
 export function item_at<T>(items: readonly T[], index: number): T {

@@ -4,13 +4,12 @@ import { lowerType } from '../../hir/lower-types.ts'
 import type { AppHook, Param } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
 import { bare, entryKey, entryValue } from '../../syntax/entries.ts'
+import { type Build, CLIENT_MODULE, EmittedModule, FUNCTIONS_MODULE } from '../../typescript/module.ts'
 import { literal, valueName } from '../../typescript/names.ts'
-import type { WebTree } from '../../web-ir/tree.ts'
 import { type ClientRoute, clientRoutes } from '../client-routes.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { fromText } from '../files/routes-manifest.ts'
 import { header } from '../header.ts'
-import { CLIENT_MODULE, EmittedModule, FUNCTIONS_MODULE } from '../typescript/emitted-module.ts'
 import type { WebModule } from '../web-module.ts'
 import { BACK_BUTTON } from './back-button.ts'
 import { DEEP_LINK } from './deep-link.ts'
@@ -18,10 +17,10 @@ import { PUSH, PUSH_WORKER } from './push.ts'
 import { entryOf, type UsedHooks, usedHooks } from './used-hooks.ts'
 
 /** Generates `mobile.ts` with the app hooks of a program, and `vox-push-worker.js` if the program receives pushes. */
-export function hookFiles(web: WebModule, views: WebTree): EmittedFile[] {
+export function hookFiles(web: WebModule, build: Build): EmittedFile[] {
   const hooks = usedHooks(web.module)
   if (hooks === null) return []
-  const printer = new HookPrinter(web, views)
+  const printer = new HookPrinter(web, build)
   const { back_button, deep_link, push } = hooks
   const tables = [
     ...(back_button === null ? [] : [printer.backButton(back_button)]),
@@ -124,9 +123,9 @@ class HookPrinter {
   readonly #web: WebModule
   readonly #file: EmittedModule
 
-  constructor(web: WebModule, { program, types, helpers, shared }: WebTree) {
+  constructor(web: WebModule, build: Build) {
     this.#web = web
-    this.#file = new EmittedModule(program, types, { helpers, shared })
+    this.#file = new EmittedModule(build)
   }
 
   backButton(hook: AppHook): string {
@@ -220,14 +219,14 @@ class HookPrinter {
   #callee(value: Expression): string {
     const inner = bare(value)
     const name = inner.kind === 'Identifier' ? inner.name : ''
-    const entry = this.#file.program.names.get(name)
-    const kind = entry === undefined ? 'server' : this.#file.program.kindOf(entry)
+    const kind = this.#file.program.kindOf(name)
     if (kind === 'read' || kind === 'write') return `$client.${valueName(name)}`
     if (kind === 'local') {
       this.#file.shared(name)
       return `$functions.${valueName(name)}`
     }
-    this.#file.program.report('web.not_in_browser', `a hook of an app cannot call \`${name}\``, value)
+    const message = `a hook of an app cannot call \`${name}\``
+    this.#file.program.problem({ code: 'web.not_in_browser', message, span: value })
     return '(() => null)'
   }
 }

@@ -1,13 +1,13 @@
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import { componentFile } from '../../react/component-file.ts'
+import { webTreeOf } from '../../react/web-tree.ts'
+import { FORMS_MODULE } from '../../typescript/module.ts'
 import { RUNTIME_MODULE, runtimeText } from '../../typescript/runtime/helpers.ts'
-import { buildWebTree } from '../../web-ir/build.ts'
 import { webIrDocument } from '../../web-ir/document.ts'
 import { validateWebIr } from '../../web-ir/validate.ts'
 import { hookFiles } from '../app-hooks/hooks-file.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
-import { FORMS_MODULE } from '../typescript/emitted-module.ts'
 import type { WebModule } from '../web-module.ts'
 import { formsFile } from './forms-file.ts'
 import { functionsFile } from './functions-file.ts'
@@ -33,7 +33,7 @@ export interface EmittedComponents {
  */
 export function emitComponents(web: WebModule, options: ComponentOptions): EmittedComponents {
   const { module, hir, name: source } = web
-  const tree = buildWebTree(module, hir)
+  const tree = webTreeOf(module, web.source.text, hir)
   const problems = validateWebIr(webIrDocument(module, hir, tree))
   const files = tree.components.flatMap((component): EmittedFile[] => {
     const style = styleFile(component)

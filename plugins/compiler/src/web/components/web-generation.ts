@@ -1,6 +1,6 @@
 import { printJson } from '../../ir/print-json.ts'
+import { webTreeOf } from '../../react/web-tree.ts'
 import type { Settings } from '../../settings.ts'
-import { buildWebTree } from '../../web-ir/build.ts'
 import { webIrDocument } from '../../web-ir/document.ts'
 import type { WebModule } from '../web-module.ts'
 import { type EmittedComponents, emitComponents } from './emit-components.ts'
@@ -29,6 +29,9 @@ export function webGeneration(
         ...(webir_reactive_trace ? { trace } : {})
       })
     },
-    webIr: ({ module, hir }) => `${printJson(webIrDocument(module, hir, buildWebTree(module, hir)).ir)}\n`
+    webIr({ module, hir, source }) {
+      const tree = webTreeOf(module, source.text, hir)
+      return `${printJson(webIrDocument(module, hir, tree).ir)}\n`
+    }
   }
 }

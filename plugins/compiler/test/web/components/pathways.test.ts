@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { webGeneration } from '#web'
-import { buildWebTree, webIrDocument } from '#web-ir'
+import { webGeneration, webTreeOf } from '#web'
+import { webIrDocument } from '#web-ir'
 import { emitted, webModuleOf } from './emitted.ts'
 
 const examples = new URL('../../../../../examples/language/', import.meta.url)
@@ -18,7 +18,7 @@ for (const url of sources) {
     const source = readFileSync(url, 'utf8')
     const { files } = emitted(source, {}, true)
     const web = webModuleOf(source, true)
-    const { ir } = webIrDocument(web.module, web.hir, buildWebTree(web.module, web.hir))
+    const { ir } = webIrDocument(web.module, web.hir, webTreeOf(web.module, source, web.hir))
     const text = Object.values(files).join('\n').replace(/\s+/g, '')
     for (const node of ir?.dom_nodes ?? []) {
       if ('Expr' in node) t.ok(text.includes(node.Expr.ts.replace(/\s+/g, '')), node.Expr.ts)

@@ -1,0 +1,11 @@
+import type { HirModule } from '../hir/hir.ts'
+import type { Module } from '../syntax/ast.ts'
+import { newBuild } from '../typescript/new-build.ts'
+import { buildWebTree } from '../web-ir/build.ts'
+import type { WebTree } from '../web-ir/tree.ts'
+import { REACT_VIEWS } from './views.ts'
+
+/** Translates the components of a module without errors. */
+export function webTreeOf(module: Module, source: string, hir: HirModule): WebTree {
+  return buildWebTree(newBuild(module, source, hir), REACT_VIEWS)
+}
