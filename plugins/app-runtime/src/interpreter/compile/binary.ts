@@ -14,14 +14,71 @@ export interface Operand {
 }
 
 /** Compiles a binary operator. Operands of known types have a fast path; `operators.ts` handles the rest. */
-export function compileBinary(body: BodyCompiler, { operator, left, right, start }: Hir.Binary): Eval {
-  return binaryOf(
-    body,
-    operator,
-    { run: body.value(left), type: left.type },
-    { run: body.value(right), type: right.type },
-    start
-  )
+export function compileBinary(body: BodyCompiler, { operator, left, right, start: at }: Hir.Binary): Eval {
+  const first = { run: body.value(left), type: left.type }
+  const second = { run: body.value(right), type: right.type }
+  const general = binaryOf(body, operator, first, second, at)
+  if (right.kind !== 'Int' || typeof right.value !== 'number' || !isNamed(left.type, 'int')) return general
+  return withConstant(operator, first.run, right.value, at) ?? general
+}
+
+/** Returns an operator on an int and a constant; null for operators without a shorter form. */
+function withConstant(operator: Hir.BinaryOperator, left: Eval, constant: number, at: number): Eval | null {
+  switch (operator) {
+    case 'add':
+      return frame => {
+        const a = left(frame)
+        if (typeof a === 'number') {
+          const sum = a + constant
+          if (sum <= MAX_EXACT && sum >= -MAX_EXACT) return sum
+        }
+        return arithmetic('+', a, constant, at)
+      }
+    case 'sub':
+      return frame => {
+        const a = left(frame)
+        if (typeof a === 'number') {
+          const difference = a - constant
+          if (difference <= MAX_EXACT && difference >= -MAX_EXACT) return difference
+        }
+        return arithmetic('-', a, constant, at)
+      }
+    case 'mod':
+      if (constant === 0) return null
+      return frame => {
+        const a = left(frame)
+        return typeof a === 'number' ? (a % constant) + 0 : arithmetic('%', a, constant, at)
+      }
+    case 'lt':
+      return frame => {
+        const a = left(frame)
+        return typeof a === 'number' ? a < constant : compare(a, constant, at) < 0
+      }
+    case 'gt':
+      return frame => {
+        const a = left(frame)
+        return typeof a === 'number' ? a > constant : compare(a, constant, at) > 0
+      }
+    case 'lte':
+      return frame => {
+        const a = left(frame)
+        return typeof a === 'number' ? a <= constant : compare(a, constant, at) <= 0
+      }
+    case 'gte':
+      return frame => {
+        const a = left(frame)
+        return typeof a === 'number' ? a >= constant : compare(a, constant, at) >= 0
+      }
+    case 'is':
+      return frame => isEqual(left(frame), constant)
+    case 'isnt':
+      return frame => !isEqual(left(frame), constant)
+    case 'mul':
+    case 'div':
+      return null
+    default:
+      return unreachable(operator)
+  }
 }
 
 /** Returns an operator on operands that are already compiled. */

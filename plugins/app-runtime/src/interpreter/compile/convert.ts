@@ -3,7 +3,7 @@ import { inPart, Mismatch } from '../../wire/mismatch.ts'
 import { display } from '../display.ts'
 import { fail } from '../failure.ts'
 import type { Eval } from '../machine.ts'
-import { Float, isInt, Tagged } from '../value.ts'
+import { Float, isInt, Tagged, type Value } from '../value.ts'
 import { type BodyCompiler, constant } from './body-compiler.ts'
 import { compileStruct } from './members.ts'
 
@@ -55,6 +55,14 @@ function unwrapped(read: Eval, at: number): Eval {
   }
 }
 
+/** Types whose values are recognised without their codec. */
+const PLAIN: Readonly<Record<string, (value: Value) => boolean>> = {
+  int: value => typeof value === 'number',
+  float: value => value instanceof Float,
+  str: value => typeof value === 'string',
+  bool: value => typeof value === 'boolean'
+}
+
 /** Compiles the check that a value has a type, at any depth. Throws `RUN_TYPE` with the place in the value. */
 function checked(body: BodyCompiler, { operand, type, start: at }: Hir.Convert): Eval {
   const read = body.value(operand)
@@ -64,8 +72,10 @@ function checked(body: BodyCompiler, { operand, type, start: at }: Hir.Convert):
     machine,
     frame: { locals }
   } = body
+  const isPlain = type.kind === 'named' ? PLAIN[type.name] : undefined
   return frame => {
     const value = read(frame)
+    if (isPlain?.(value)) return value
     try {
       return codec.check(value, machine)
     } catch (thrown) {

@@ -34,6 +34,11 @@ export function compileUpdate(body: BodyCompiler, update: Hir.Update): Eval {
   if (place.path.length > 0) return updatePart(body, root, update)
   const growth = growthOf(update)
   if (growth !== null) return grow(body, root, growth, start)
+  const { root: id } = place
+  if (operator === 'add' && typeof id === 'number' && isInt(place.type) && isInt(value.type)) {
+    const variable = body.frame.variable(id)
+    if (!variable.isCell) return addToInt(variable, body.value(value), start)
+  }
   if (operator !== null) {
     const changed = binaryOf(
       body,
@@ -54,6 +59,21 @@ export function compileUpdate(body: BodyCompiler, update: Hir.Update): Eval {
     root.write(frame, assigned)
     return null
   }
+}
+
+/** Compiles `n += m` for ints, which most loops have. */
+function addToInt({ slot }: Variable, value: Eval, at: number): Eval {
+  return frame => {
+    const before = frame[slot] as Value
+    const added = value(frame)
+    const sum = typeof before === 'number' && typeof added === 'number' ? before + added : Number.NaN
+    frame[slot] = Number.isSafeInteger(sum) ? sum : add(before, added, at)
+    return null
+  }
+}
+
+function isInt(type: Hir.Type): boolean {
+  return type.kind === 'named' && type.name === 'int'
 }
 
 function rootOf({ frame }: BodyCompiler, { root }: Hir.Place): Root {
