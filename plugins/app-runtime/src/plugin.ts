@@ -48,6 +48,7 @@ import {
 } from './schema/db-commands.ts'
 import { serveProgram, storeOf } from './serving/served-program.ts'
 import { limitsOf, settings } from './settings.ts'
+import { openJobFiles } from './storage/job-files.ts'
 import { runTestFiles, testCommand } from './test-command.ts'
 import { testRewards } from './testing/test-rewards.ts'
 import { mutationKindOf } from './threads/mutation-kind.ts'
@@ -56,7 +57,7 @@ import { provided } from './threads/provided.ts'
 import { failureOf } from './worker/run-failure.ts'
 import { runInThread } from './worker/run-in-thread.ts'
 import { announceSteps } from './workflows/announce-steps.ts'
-import { durableOptions, retentionOf } from './workflows/look-after-due.ts'
+import { durableOptions, programKey, retentionOf } from './workflows/look-after-due.ts'
 import {
   cancelHandler,
   inspectHandler,
@@ -158,16 +159,24 @@ export default definePlugin({
           } = await openJobDatabase(program, job.work.kind, store, ctx.projectRoot, location)
           const durable = job.work.kind === 'test' ? null : durableOptions(program, ctx, admin)
           const whole = { program, ...job, limits, capabilities, database: access, durable }
+          const files = await openJobFiles(ctx, {
+            program,
+            key: programKey(program.path, ctx.projectRoot),
+            isTemporary: job.work.kind === 'test' || location === 'memory',
+            store: answering
+          })
           const opened = openServices(services)
           const runAnswers = durable?.isShared ? sharedRunsAnswers(await openShared()) : {}
           const steps = await announceSteps(ctx, program, job.work.kind, admin)
           const stepListener = { ...listener, stepped: steps.stepped }
           return await runInThread(whole, stepListener, signal, answering, {
             ...opened.answers,
+            ...files.answers,
             ...runAnswers
           }).finally(async () => {
             await steps.done()
             await opened.close()
+            await files.close()
             await close()
           })
         } catch (error) {

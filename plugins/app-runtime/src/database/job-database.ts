@@ -1,5 +1,6 @@
 import type { DatabaseStore, PrimaryDatabase, Program } from '@svc/contracts'
 import { migrateSchema } from '../schema/migrate.ts'
+import { usesFiles } from '../storage/uses-files.ts'
 import { accessTo, type DatabaseAccess, freshAccess } from './access.ts'
 
 /** The database of a program that is not served. */
@@ -25,10 +26,11 @@ export async function openJobDatabase(
 ): Promise<JobDatabase> {
   if (location !== undefined) return placedDatabase(program, await openPlace(primary, location), projectRoot)
   const { tables, workflows } = program.module
-  if (tables.length === 0 || kind !== 'test') {
-    if (tables.length > 0) await migrateSchema(primary, program, { projectRoot })
+  const hasTables = tables.length > 0 || usesFiles(program)
+  if (!hasTables || kind !== 'test') {
+    if (hasTables) await migrateSchema(primary, program, { projectRoot })
     // A program with workflows stores its runs in the database.
-    const isUsed = tables.length > 0 || (workflows.length > 0 && kind !== 'test')
+    const isUsed = hasTables || (workflows.length > 0 && kind !== 'test')
     const access = isUsed ? await accessTo(primary) : null
     return { access, store: async () => primary, close: async () => undefined }
   }

@@ -7,6 +7,7 @@ import { refuse } from '../auth/refuse.ts'
 import { runErrors } from '../errors.ts'
 import { ANONYMOUS_TEXT } from '../interpreter/request.ts'
 import { Uploads } from '../storage/uploads.ts'
+import { printJson } from '../wire/json-text.ts'
 import { OK } from './endpoint-runner.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
@@ -135,7 +136,7 @@ function handlerOf(endpoint: HttpEndpoint, call: Call, uploads: RouteParts['uplo
       .receive(exchange, params, files)
       .then(({ values, discard }) => {
         const json = body.kind === 'whole' ? (values[body.param.name] ?? null) : values
-        call(exchange, input(exchange, JSON.stringify(json)), caller, status => {
+        call(exchange, input(exchange, printJson(json)), caller, status => {
           // A redirect or 201 is a success, whose files may be used later.
           if (status >= FIRST_FAILURE) void discard().catch(() => undefined)
         })

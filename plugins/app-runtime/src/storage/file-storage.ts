@@ -28,15 +28,18 @@ export interface FileStorageOptions {
   readonly blobs: BlobStore
   /** All columns of the program that hold files. */
   readonly columns: readonly FileColumn[]
+  /** Part of the blob store that belongs to the database. Default: the one that the database names. */
+  readonly prefix?: string
 }
 
 /** The files of a program: what is known of them in the database, and their content in a blob store. */
 export class FileStorage {
   readonly #options: FileStorageOptions
-  #prefix: Promise<string> | null = null
+  #prefix: Promise<string> | null
 
   constructor(options: FileStorageOptions) {
     this.#options = options
+    this.#prefix = options.prefix === undefined ? null : Promise.resolve(options.prefix)
   }
 
   get program(): string {

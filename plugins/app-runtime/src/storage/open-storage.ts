@@ -19,19 +19,21 @@ export interface StorageSettings {
   readonly s3: BlobStore | null
 }
 
-/** Opens the storage of a program's files. `program`: its key. */
+/** Opens the storage of a program's files. `key`: key of the program. `prefix`: see `FileStorageOptions`. */
 export function openStorage(
   program: Program,
   key: string,
   store: DatabaseStore,
-  { folder, maxBytes, s3 }: StorageSettings
+  { folder, maxBytes, s3 }: StorageSettings,
+  prefix?: string
 ): FileStorage {
   return new FileStorage({
     store,
     program: key,
     staging: new Staging(join(folder, 'incoming'), maxBytes),
     blobs: s3 ?? new DiskBlobs(folder),
-    columns: fileColumns(program.module)
+    columns: fileColumns(program.module),
+    ...defined({ prefix })
   })
 }
 

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import type { Busboy, BusboyFileStream, BusboyHeaders } from '@fastify/busboy'
 import { type HirParam, type HirType, type HttpExchange, isPlainType } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
+import { parseClientJson } from '../wire/json-text.ts'
 import { type FileInfo, mediaType } from './file-info.ts'
 import type { FileStorage } from './file-storage.ts'
 import type { StagedFile } from './staging.ts'
@@ -133,17 +134,10 @@ function fieldValue(text: string, type: HirType | null): unknown {
   if (text === 'on' && typeof type === 'object' && type !== null && 'Named' in type && type.Named === 'bool')
     return true
   try {
-    return JSON.parse(text, (_, value: unknown, context?: { source?: string }) => exact(value, context)) as unknown
+    return parseClientJson(text)
   } catch {
     return text
   }
-}
-
-/** Ints beyond 2^53 keep their digits as text, which the decoder of ints does not accept silently. */
-function exact(value: unknown, context?: { source?: string }): unknown {
-  return typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value)
-    ? (context?.source ?? value)
-    : value
 }
 
 function isText(type: HirType | null): boolean {

@@ -14,7 +14,7 @@ import {
 } from '../../storage/storage-answers.ts'
 import type { Bridge } from '../../threads/bridge.ts'
 import { durationOf } from '../duration.ts'
-import { fail } from '../failure.ts'
+import { fail, RunError } from '../failure.ts'
 import type { Machine } from '../machine.ts'
 import { listArg, type Native, textArg, unrepeatable } from '../native.ts'
 import { typeName } from '../type-name.ts'
@@ -25,6 +25,7 @@ const MAX_URL_MS = 100 * 365 * 86_400_000
 
 /** Name of the files in error messages. */
 const FILES = 'std.files'
+const NOWHERE = `${FILES}: the program stores no files here`
 
 interface Files {
   readonly bridge: Bridge
@@ -33,20 +34,20 @@ interface Files {
   readonly urls: FileUrls
 }
 
-/** Only a served program has a storage; elsewhere, the main thread does not know the question. */
+/** The playground has no storage: the main thread does not know the question there. */
 function setupOf(bridge: Bridge): FilesSetup {
   try {
     return bridge.ask(FILE_QUESTIONS.setup, null) as FilesSetup
   } catch (thrown) {
     if (!isSvcError(thrown, 'RUN_UNSUPPORTED')) throw thrown
-    return fail('RUN_UNSUPPORTED', `${FILES}: only a served program stores files`)
+    return fail('RUN_UNSUPPORTED', NOWHERE)
   }
 }
 
 const setups = new WeakMap<Bridge, Pick<Files, 'setup' | 'urls'>>()
 
 function filesOf({ host: { bridge, database } }: Machine): Files {
-  if (bridge === null || database === null) return fail('RUN_UNSUPPORTED', `${FILES}: the program stores no files here`)
+  if (bridge === null || database === null) return fail('RUN_UNSUPPORTED', NOWHERE)
   let known = setups.get(bridge)
   if (known === undefined) {
     const setup = setupOf(bridge)
@@ -67,7 +68,8 @@ function attempt(run: () => Value): Value {
   try {
     return ok(run())
   } catch (thrown) {
-    if (isSvcError(thrown) && /^RUN_(?:FILE|STORAGE)/.test(thrown.code)) return error(thrown.message)
+    const isFailure = isSvcError(thrown) || thrown instanceof RunError
+    if (isFailure && /^RUN_(?:FILE|STORAGE)/.test(thrown.code)) return error(thrown.message)
     throw thrown
   }
 }

@@ -49,13 +49,13 @@ export function createClient(${to}: Partial<Connection> = {}) {
     `// A client of ${web.name}.vox. Generated; do not edit.\n`,
     ...types.declarations(),
     ...parts,
-    ...helpersOf(parts.join('\n') + (hasPages(web) ? '$int(' : '') + (hasGuardedPages(web) ? '$admitted(' : ''))
+    ...helpersOf(parts.join('\n') + (readsInts(web) ? '$int(' : '') + (hasGuardedPages(web) ? '$admitted(' : ''))
   ].join('\n')
 }
 
-/** Pages read ints of their addresses. */
-function hasPages({ module }: WebModule): boolean {
-  return itemsOf(module, 'Routes').length > 0
+/** Pages read ints of their addresses, and forms those of their inputs. */
+function readsInts({ module }: WebModule): boolean {
+  return itemsOf(module, 'Routes').length + itemsOf(module, 'Form').length > 0
 }
 
 /** The manifest asks whether the caller may open a guarded page. */
