@@ -3,6 +3,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
 import { apply, freshName, openStore, rowsOf } from './schema-fixture.ts'
+import { intact } from './sqlite-tool.ts'
 
 interface Column {
   readonly name: string
@@ -104,7 +105,8 @@ async function rowsBy(store: DatabaseStore, { name, columns }: Table): Promise<M
 }
 
 t.test('any sequence of declarations ends with the tables of the last one, and keeps unchanged columns', async t => {
-  const store = await openStore()
+  const file = freshName()
+  const store = await openStore(file)
   const fresh = await openStore()
   const copyTo = async () => freshName()
   let refused = 0
@@ -150,5 +152,6 @@ t.test('any sequence of declarations ends with the tables of the last one, and k
     }),
     { numRuns: 20, seed: 11 }
   )
+  intact(t, file)
   t.ok(done > 15 && refused > 3, `${done} migrations done, ${refused} refused`)
 })

@@ -1,6 +1,7 @@
 import { isSvcError } from '@svc/plugin-sdk'
 import t from 'tap'
-import { apply, openStore, rowsOf, stepTexts } from './schema-fixture.ts'
+import { apply, freshName, openStore, rowsOf, stepTexts } from './schema-fixture.ts'
+import { intact, sqliteLines } from './sqlite-tool.ts'
 
 const PLAIN = '@table type User { email: str  team: Option[str]  price: dec }\n'
 const UNIQUE = '@table type User { @unique email: str  team: Option[str]  price: dec }\n'
@@ -42,7 +43,8 @@ t.test('a column becomes unique if its values are, and may become ordinary again
 })
 
 t.test('a migration that meets duplicates shows five of them and changes nothing', async t => {
-  const store = await openStore()
+  const file = freshName()
+  const store = await openStore(file)
   await apply(store, PLAIN)
   for (let index = 0; index < 15; index++)
     await store.execute('INSERT INTO user (email, price) VALUES (?, ?)', [`user ${index % 7}`, '1'])
@@ -57,6 +59,9 @@ t.test('a migration that meets duplicates shows five of them and changes nothing
   t.notMatch(message, 'user 5')
   t.same(await rowsOf(store, 'SELECT name, sql FROM sqlite_master ORDER BY name'), before)
   t.same(await rowsOf(store, 'SELECT count(*) FROM user'), [[15]])
+  intact(t, file)
+  const emails = sqliteLines(file, 'SELECT count(*), count(DISTINCT email) FROM user')
+  if (emails !== null) t.same(emails, ['15|7'])
 })
 
 t.test('values are compared as they will be stored', async t => {
