@@ -4,14 +4,16 @@ import { type Doc, group, hardline, indent, join, line, mustBreak, softline } fr
 export const Level = {
   arrow: 0,
   choice: 1,
-  or: 2,
-  and: 3,
-  equality: 4,
-  relation: 5,
-  sum: 6,
-  product: 7,
-  prefix: 8,
-  postfix: 9
+  /** `??`, which needs parentheses next to `&&` and `||`. */
+  nullish: 2,
+  or: 3,
+  and: 4,
+  equality: 5,
+  relation: 6,
+  sum: 7,
+  product: 8,
+  prefix: 9,
+  postfix: 10
 } as const
 
 export type Level = (typeof Level)[keyof typeof Level]

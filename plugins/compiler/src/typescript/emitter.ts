@@ -164,39 +164,41 @@ export function bindingOf(e: Emitter, local: Hir.LocalId): Binding {
 export function typeOf(e: Emitter, node: Hir.Expr): Hir.Type {
   const { type } = node
   if (type.kind === 'unit' && e.shown.has(node)) return ANY
-  const { types } = e.file.program
+  const isOpen = type.kind === 'any' || (type.kind === 'named' && type.args[0]?.kind === 'any')
+  if (!isOpen) return type
   switch (node.kind) {
     case 'List':
-    case 'For': {
-      const isOpen = type.kind === 'named' && type.args[0]?.kind === 'any'
-      if (!isOpen) return type
-      const item = commonType(e, node.kind === 'For' ? [node.body] : node.items)
-      return item.kind === 'any' ? type : types.named(type.name, [item])
-    }
+      return e.file.program.types.named('List', [commonType(e, node.items)])
+    case 'For':
+      return e.file.program.types.named('List', [commonType(e, [node.body])])
     case 'Block':
-      return type.kind === 'any' ? commonType(e, lastValues(node.block)) : type
+      return commonType(e, lastValues(node.block))
     case 'If':
-      return type.kind === 'any' && node.otherwise !== null
-        ? commonType(e, [...lastValues(node.then), ...lastValues(node.otherwise)])
-        : type
-    case 'Match':
-      return type.kind === 'any'
-        ? commonType(
-            e,
-            node.arms.map(({ body }) => body)
-          )
-        : type
+      return commonType(e, [...lastValues(node.then), ...lastValues(node.otherwise ?? [])])
+    case 'Match': {
+      const bodies = node.arms.map(({ body }) => body)
+      return commonType(e, bodies)
+    }
     default:
       return type
   }
 }
 
-/** Returns the type that all values have; `any` if they differ. Equal types are one object. */
+/** Returns the type that all values have; `any` if they differ. */
 function commonType(e: Emitter, values: readonly Hir.Expr[]): Hir.Type {
-  const found = values.map(value => typeOf(e, value)).filter(({ kind }) => kind !== 'never')
-  const [first = ANY] = found
-  return found.every(type => type === first) ? first : ANY
+  return values.map(value => typeOf(e, value)).reduce((a, b) => joined(e, a, b), NEVER)
 }
+
+/** Joins two types. Equal types are one object. The elements of `[]` have no type. */
+function joined(e: Emitter, a: Hir.Type, b: Hir.Type): Hir.Type {
+  if (a === b || b.kind === 'never') return a
+  if (a.kind === 'never') return b
+  if (a.kind !== 'named' || b.kind !== 'named' || a.name !== b.name || a.args.length === 0) return ANY
+  const args = a.args.map((arg, index) => joined(e, arg, b.args[index] ?? ANY))
+  return e.file.program.types.named(a.name, args)
+}
+
+const NEVER: Hir.Type = { kind: 'never' }
 
 function lastValues(block: Hir.Block): Hir.Expr[] {
   const last = block.at(-1)

@@ -383,7 +383,7 @@ function ifCode(e: Emitter, node: Hir.If): TypeScriptCode {
   const then = closed(e, node.then)
   const otherwise = node.otherwise === null ? stable('null') : closed(e, node.otherwise)
   return code(
-    [operand(condition, Level.or), ' ? ', operand(then, Level.or), ' : ', operand(otherwise, Level.choice)],
+    [operand(condition, Level.nullish), ' ? ', operand(then, Level.nullish), ' : ', operand(otherwise, Level.choice)],
     Level.choice
   )
 }

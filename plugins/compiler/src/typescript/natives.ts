@@ -34,7 +34,7 @@ type MethodTranslation = (call: MethodCall) => TypeScriptCode
 
 const first = ({ args }: NativeCall, index = 0): TypeScriptCode => args[index] ?? stable('null')
 const docs = ({ args }: NativeCall): Doc[] => args.map(each => each.doc)
-const orElse = (value: Doc, other: Doc): TypeScriptCode => code([value, ' ?? ', other], Level.or)
+const orElse = (value: Doc, other: Doc): TypeScriptCode => code([value, ' ?? ', other], Level.nullish)
 
 /** Calls a function of the runtime module with the arguments. */
 const helped =

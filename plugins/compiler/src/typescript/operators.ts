@@ -43,6 +43,9 @@ export function binaryCode(e: Emitter, operator: Hir.BinaryOperator, left: Opera
         const value = left.isNone ? right.code : left.code
         return code([operand(value, Level.relation), operator === 'is' ? ' == null' : ' != null'], Level.equality)
       }
+      if (isNamed(a, 'dec') && isNamed(b, 'dec')) {
+        return code([helped('compare_decimals').doc, ` ${sign} 0`], Level.equality)
+      }
       // A comparison with null suffices for a value without fields.
       if (isScalar(a) || isScalar(b)) break
       const same = helped('same')
