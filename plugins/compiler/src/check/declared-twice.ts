@@ -113,6 +113,7 @@ function insideOf(item: Declaration): Diagnostic[] {
 
 /** Reports parameters that share a name. */
 export class ParametersRule implements NodeRule {
+  readonly kinds = null
   readonly found: Diagnostic[] = []
 
   node(node: AnyNode): void {

@@ -9,6 +9,7 @@ const DEFERRING: ReadonlySet<string> = new Set(['run_later', 'run_at'])
 
 /** Reports `run_later` and `run_at` without a call of a function of the program, since only that can be stored. */
 export class DeferredCallsRule implements NodeRule {
+  readonly kinds = ['Call']
   readonly found: Diagnostic[] = []
   readonly #declared = new Map<string, Declaration>()
 

@@ -15,6 +15,7 @@ const NAMING: Readonly<Record<string, string>> = {
 
 /** Reports empty strings that should name something. */
 export class EmptyNamesRule implements NodeRule {
+  readonly kinds = ['Call', 'With']
   readonly found: Diagnostic[] = []
 
   node(node: AnyNode): void {

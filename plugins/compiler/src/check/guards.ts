@@ -34,6 +34,7 @@ const SHOWN: Readonly<Record<GuardedKind, string>> = {
 
 /** Reports guard decorators on declarations that they cannot guard. */
 export class GuardTargetsRule implements NodeRule {
+  readonly kinds = ['Decorator']
   readonly found: Diagnostic[] = []
   readonly #pages: ReadonlySet<string>
 

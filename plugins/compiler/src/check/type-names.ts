@@ -21,6 +21,7 @@ const MAX_SUGGESTIONS = 100
  * is only a warning unless the check is strict.
  */
 export class TypeNamesRule implements NodeRule {
+  readonly kinds = ['NamedType']
   readonly found: Diagnostic[] = []
   readonly #known: ReadonlySet<string>
   readonly #deprecated: ReadonlyMap<string, Declaration>

@@ -19,6 +19,7 @@ const IMPURE: ReadonlySet<string> = new Set(['print', 'sleep'])
 
 /** Reports identifiers that are errors everywhere. */
 export class WordsRule implements NodeRule {
+  readonly kinds = null
   readonly found: Diagnostic[] = []
 
   node(node: AnyNode, item: Declaration): void {

@@ -17,6 +17,7 @@ const OF_FUNCTIONS: ReadonlySet<string> = new Set(
 
 /** Reports decorators that do not change what they mark: a program would rely on what nothing does. */
 export class DecoratorWithoutEffectRule {
+  readonly kinds = ['Decorator']
   readonly found: Diagnostic[] = []
 
   node(node: AnyNode, item: Declaration): void {

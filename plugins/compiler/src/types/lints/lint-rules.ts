@@ -9,6 +9,7 @@ import { UnreachableRule } from './unreachable.ts'
 import { UnusedResultRule } from './unused-result.ts'
 
 interface LintRule {
+  readonly kinds: readonly string[] | null
   readonly found: readonly Diagnostic[]
   node(node: AnyNode, item: Declaration): void
 }

@@ -7,6 +7,7 @@ import { boundNames } from '../module-names.ts'
 
 /** Reports loops that copy a whole list in every round to add elements to it. */
 export class QuadraticPushRule {
+  readonly kinds = ['For', 'While', 'Loop', 'Let', 'Assign']
   readonly found: Diagnostic[] = []
   /** Loops around the current node. Nodes are visited in source order. */
   readonly #loops: Span[] = []

@@ -6,6 +6,7 @@ import type { TypedModule } from '../typed-module.ts'
 
 /** Reports numbers that become decimals, and `row.id` where the table has only `_id`. */
 export class TypedValuesRule {
+  readonly kinds = ['Int', 'Float', 'Member']
   readonly found: Diagnostic[] = []
   readonly #module: TypedModule
 

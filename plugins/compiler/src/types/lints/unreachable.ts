@@ -7,6 +7,7 @@ import type { TypedModule } from '../typed-module.ts'
 
 /** Reports statements that no run reaches, since the statement before them never ends or always jumps. */
 export class UnreachableRule {
+  readonly kinds = ['Block']
   readonly found: Diagnostic[] = []
   readonly #typeOf: TypedModule['typeOf']
   /** Whether a node jumps, for nodes that were visited. */

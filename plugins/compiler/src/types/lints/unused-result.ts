@@ -16,6 +16,7 @@ const VALUE_OPERATORS: ReadonlySet<string> = new Set(['is', 'isnt', '<', '>', '<
  * fails, and the page shows that, so components may ignore a `Result`.
  */
 export class UnusedResultRule {
+  readonly kinds = null
   readonly found: Diagnostic[] = []
   readonly #module: TypedModule
   /** Expressions whose value nothing takes. Outer nodes are visited first, and add the inner ones. */
