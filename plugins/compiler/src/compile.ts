@@ -1,8 +1,10 @@
 import { type CheckOptions, checkModule } from './check/check.ts'
-import type { Diagnostic } from './diagnostics/diagnostic.ts'
+import { checkViews } from './check-views.ts'
+import { type Diagnostic, sortDiagnostics } from './diagnostics/diagnostic.ts'
 import { compilerErrors } from './errors.ts'
 import { format } from './format/format.ts'
 import type { SourceFile } from './source-file.ts'
+import type { Module } from './syntax/ast.ts'
 import { type ParseResult, parse } from './syntax/parse.ts'
 import type { ParserOptions } from './syntax/parser/parser.ts'
 import { sameSyntax } from './syntax/same-syntax.ts'
@@ -26,7 +28,19 @@ export function checkFile(file: SourceFile, options: CompileOptions): CheckedFil
   const parsed = parse(file.text, options)
   if (hasErrors(parsed.diagnostics)) return { file, parsed, diagnostics: firstOf(parsed.diagnostics), types: null }
   const { diagnostics, types } = checkModule(parsed.module, options)
-  return { file, parsed, diagnostics: firstOf([...parsed.diagnostics, ...diagnostics]), types }
+  const found = withViews(parsed.module, file.text, types, diagnostics)
+  return { file, parsed, diagnostics: firstOf([...parsed.diagnostics, ...found]), types }
+}
+
+/** Adds the findings in views, which only a program without errors has. */
+export function withViews(
+  module: Module,
+  source: string,
+  types: TypedModule,
+  diagnostics: readonly Diagnostic[]
+): readonly Diagnostic[] {
+  const found = hasErrors(diagnostics) ? [] : checkViews(module, source, types)
+  return found.length === 0 ? diagnostics : sortDiagnostics([...diagnostics, ...found])
 }
 
 function firstOf(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {

@@ -1,7 +1,7 @@
 import type { Range } from 'vscode-languageserver'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import { type CheckedModule, checkModule } from '../check/check.ts'
-import { type CompileOptions, hasErrors } from '../compile.ts'
+import { type CompileOptions, hasErrors, withViews } from '../compile.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { indexSymbols } from '../symbols/index-symbols.ts'
 import type { SymbolIndex } from '../symbols/symbol-index.ts'
@@ -51,8 +51,13 @@ export class Analysis {
 
   get diagnostics(): readonly Diagnostic[] {
     const { diagnostics, module } = this.parsed
-    this.#diagnostics ??= hasErrors(diagnostics) ? diagnostics : [...diagnostics, ...this.#check(module).diagnostics]
+    this.#diagnostics ??= hasErrors(diagnostics) ? diagnostics : [...diagnostics, ...this.#findings(module)]
     return this.#diagnostics
+  }
+
+  #findings(module: Module): readonly Diagnostic[] {
+    const { types, diagnostics } = this.#check(module)
+    return withViews(module, this.text, types, diagnostics)
   }
 
   get types(): TypedModule {

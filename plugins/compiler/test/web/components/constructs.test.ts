@@ -1,4 +1,5 @@
 import t from 'tap'
+import { checkFile, SourceFile } from '#root'
 import { bodyOf, emitted, viewOf } from './emitted.ts'
 
 const component = (members: string, declarations = ''): string =>
@@ -242,8 +243,22 @@ t.test('server-only features are reported at their span', t => {
   const table = '@table type A { b: str }\n'
   t.same(emitted(`${table}component C() { view: <p on:click={db.A.all()}/> }`).codes, ['web.not_in_browser'])
   t.same(emitted('component C() { view: <p>{std.fs.exists("x")}</p> }').codes, ['web.not_in_browser'])
-  const record = `${table}@query fn one() to A { panic("none") }\n`
-  t.same(emitted(`${record}component C() { derived a = one() view: <p>{a.b}</p> }`).codes, ['web.no_value_yet'])
   t.same(emitted('fn f() to int { std.fs.exists("x") 1 }\ncomponent C() { view: <p/> }').codes, [])
+  t.end()
+})
+
+t.test('a check reports server responses without a placeholder where a view shows them', t => {
+  const record = 'type A { b: int }\n@query fn one() to A { A { b: 1 } }\n@query fn many() to List[A] { [] }\n'
+  const shown = (body: string): string[] => {
+    const source = `${record}component C() { ${body} }`
+    const options = { script: false, allowComponentFunctions: false, suppressHookLints: false }
+    return checkFile(new SourceFile('app.vox', source), options).diagnostics.map(
+      ({ code, span }) => `${code} of ${source.slice(span.start, span.end)}`
+    )
+  }
+  t.same(shown('derived a = one() view: <p>{a.b}</p>'), ['web.no_value_yet of one()'])
+  t.same(shown('state a: A = one() view: <p>{a.b}</p>'), ['web.no_value_yet of state a: A = one()'])
+  t.same(shown('view: <p>{one().b}</p>'), ['web.no_value_yet of one()'])
+  t.same(shown('view: <p on:click={let a = one() print(a.b)}>{len(many())}</p>'), [])
   t.end()
 })
