@@ -9,7 +9,7 @@ import { api } from './new/templates/api.ts'
 import { chat } from './new/templates/chat.ts'
 import { hello } from './new/templates/hello.ts'
 import { web } from './new/templates/web.ts'
-import type { EmittedFile } from './web/emitted-file.ts'
+import type { EmittedFile } from './typescript/emitted-file.ts'
 
 export const templates = { hello, api, chat, web } as const
 

@@ -1,4 +1,4 @@
-import type { EmittedFile } from '../web/emitted-file.ts'
+import type { EmittedFile } from '../typescript/emitted-file.ts'
 import type { Template } from './template.ts'
 
 /** Returns the files of a new project. */

@@ -1,9 +1,9 @@
 import { type Doc, hardline, join, layout } from '../doc/doc.ts'
 import { arrow, block, Level, operand } from '../typescript/code.ts'
+import type { EmittedFile } from '../typescript/emitted-file.ts'
+import { header } from '../typescript/header.ts'
 import type { EmittedModule } from '../typescript/module.ts'
 import { propertyKey } from '../typescript/names.ts'
-import type { EmittedFile } from '../web/emitted-file.ts'
-import { header } from '../web/header.ts'
 import type { WebComponent, WebEffect, WebMember, WebProp, WebState } from '../web-ir/tree.ts'
 import { jsxExpression } from './jsx.ts'
 

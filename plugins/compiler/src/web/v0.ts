@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { limitedSignal } from '@svc/plugin-sdk'
 import { compilerErrors } from '../errors.ts'
 import type { Module, Span } from '../syntax/ast.ts'
-import type { EmittedFile } from './emitted-file.ts'
+import type { EmittedFile } from '../typescript/emitted-file.ts'
 import { itemsOf } from './web-module.ts'
 
 /** Maximum size of a response, in bytes. */

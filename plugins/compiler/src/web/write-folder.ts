@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { errorMessage } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import { compilerErrors } from '../errors.ts'
-import type { EmittedFile } from './emitted-file.ts'
+import type { EmittedFile } from '../typescript/emitted-file.ts'
 import { folderListText, hashOf, LIST_FILE, readFolderList } from './folder-list.ts'
 
 export interface Written {

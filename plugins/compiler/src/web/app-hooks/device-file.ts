@@ -1,5 +1,5 @@
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import type { UsedHooks } from './used-hooks.ts'
 
 const APP = `/** The used part of Capacitor's plugin \`App\`. */

@@ -1,10 +1,10 @@
 import type { Form, FormField, Param } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { type Build, EmittedModule, FORMS_MODULE } from '../../typescript/module.ts'
 import { literal } from '../../typescript/names.ts'
 import { kebabCase } from '../../web-ir/attribute-names.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 /** Field rules that are HTML attributes, with the HTML names. */
@@ -167,7 +167,8 @@ function submitCall(name: string, fields: readonly Input[], file: EmittedModule)
   const callee = kind === 'local' ? file.shared(name) : file.client(name)
   const params = entry.signature.params as readonly Param[]
   // Ints beyond 2^53 have all their digits in a bigint, which functions in the browser do not accept.
-  const intOf = (text: string): string => (kind === 'local' ? `Number(${text})` : `${file.client('$int')}(String(${text}))`)
+  const intOf = (text: string): string =>
+    kind === 'local' ? `Number(${text})` : `${file.client('$int')}(String(${text}))`
   const args = params.map(param => {
     const field = fields.find(each => each.name === param.name.text)
     if (field !== undefined) return valueText(field, intOf)
@@ -181,7 +182,7 @@ function valueText({ field, name: key, files }: Input, intOf: (text: string) => 
   const name = literal(key)
   const given = `data.get(${name})`
   // An input without a file has one without a name.
-  const isChosen = 'each instanceof globalThis.File && each.name !== \'\''
+  const isChosen = "each instanceof globalThis.File && each.name !== ''"
   switch (files) {
     case 'one':
       return `${given} as globalThis.File`

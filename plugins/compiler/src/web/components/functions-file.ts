@@ -1,8 +1,8 @@
 import { REACT_VIEWS } from '../../react/views.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { functionsText } from '../../typescript/functions.ts'
+import { header } from '../../typescript/header.ts'
 import type { Build } from '../../typescript/module.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 
 /**
  * Generates `vox-functions.tsx` with the functions and constants that components use, and their dependencies. null if

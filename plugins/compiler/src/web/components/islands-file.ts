@@ -1,8 +1,8 @@
 import { lowerType } from '../../hir/lower-types.ts'
 import type { Module } from '../../syntax/ast.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { literal, propertyKey } from '../../typescript/names.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 
 const MOUNT = `/** Components, by the names of their islands. */
 export type IslandComponents = Readonly<Record<string, ComponentType<Record<string, unknown>>>>

@@ -1,6 +1,6 @@
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { cssProperty } from '../../web-ir/styles.ts'
 import type { WebComponent } from '../../web-ir/tree.ts'
-import type { EmittedFile } from '../emitted-file.ts'
 
 /** Generates `<Component>.css` with the rules of the component's `style`; null if it has none. */
 export function styleFile({ name, styles }: WebComponent): EmittedFile | null {

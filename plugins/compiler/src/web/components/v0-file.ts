@@ -1,9 +1,9 @@
 import { lowerType } from '../../hir/lower-types.ts'
 import type { V0Component } from '../../syntax/ast.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { type Build, EmittedModule } from '../../typescript/module.ts'
 import { literal, propertyKey } from '../../typescript/names.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 
 /**
  * Generates the module of a v0 component: a re-export for `@v0 from`, otherwise a placeholder. The placeholder is an empty

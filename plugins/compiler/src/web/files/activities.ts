@@ -1,8 +1,8 @@
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { valueName } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
-import type { EmittedFile } from '../emitted-file.ts'
 import { parameterList } from '../endpoints.ts'
-import { header } from '../header.ts'
 import type { WebModule } from '../web-module.ts'
 
 const BINDING = `let bound: Activities | null = null

@@ -7,10 +7,10 @@ import {
   httpInputOf,
   isResponseRoute
 } from '@svc/contracts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { literal, propertyKey, valueName } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
 import { ClientTypes } from '../client-types.ts'
-import type { EmittedFile } from '../emitted-file.ts'
 import { argumentObject, argumentsType, fileUse, inputType, parameterList } from '../endpoints.ts'
 import { operationIds } from '../operation-ids.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'

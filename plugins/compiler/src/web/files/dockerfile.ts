@@ -1,6 +1,6 @@
 import type { Environment, EnvironmentItem } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
-import type { EmittedFile } from '../emitted-file.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 /** Install commands for packages, by a part of the base image's name. */

@@ -3,11 +3,11 @@ import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { HirParam } from '../../hir/hir.ts'
 import type { Module } from '../../syntax/ast.ts'
 import { GUARD_DECORATORS } from '../../syntax/guard-decorators.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { literal, propertyKey } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
-import type { EmittedFile } from '../emitted-file.ts'
 import { endpointsOf, isOptional, responseTypeOf } from '../endpoints.ts'
-import { header } from '../header.ts'
 import type { WebModule } from '../web-module.ts'
 
 const SERVER = `/** Address of the program itself: \`svc run\`. */

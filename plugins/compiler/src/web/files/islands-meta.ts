@@ -1,8 +1,8 @@
 import { lowerType } from '../../hir/lower-types.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { literal, propertyKey } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 /** Generates `vox-islands-meta.ts` with the names and properties of the islands. */

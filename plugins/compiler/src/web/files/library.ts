@@ -1,6 +1,6 @@
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { packageName } from '../../typescript/names.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 import { DEPENDENCIES } from '../versions.ts'
 import type { WebModule } from '../web-module.ts'
 

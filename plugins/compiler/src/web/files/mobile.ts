@@ -1,8 +1,8 @@
 import type { Member } from '../../syntax/ast-expressions.ts'
 import { walk } from '../../syntax/walk.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { isMobileImport, usedHooks } from '../app-hooks/used-hooks.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 const bridge = (

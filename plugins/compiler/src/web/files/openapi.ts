@@ -13,7 +13,7 @@ import {
   TypeSchemas
 } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
-import type { EmittedFile } from '../emitted-file.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { fileUse } from '../endpoints.ts'
 import { operationIds } from '../operation-ids.ts'
 import type { WebModule } from '../web-module.ts'

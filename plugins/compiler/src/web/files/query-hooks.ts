@@ -1,7 +1,8 @@
 import { type HirParam, isPlainType } from '@svc/contracts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { literal, pascalCase, valueName } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
-import type { EmittedFile } from '../emitted-file.ts'
 import {
   argumentObject,
   argumentsType,
@@ -12,7 +13,6 @@ import {
   parameterList,
   responseTypeOf
 } from '../endpoints.ts'
-import { header } from '../header.ts'
 import type { WebModule } from '../web-module.ts'
 
 const QUERY_LIBRARY = '@tanstack/react-query'

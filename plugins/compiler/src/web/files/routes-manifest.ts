@@ -1,11 +1,11 @@
 import { type AuthRule, httpEndpointsOf } from '@svc/contracts'
 import type { HirParam, HirType } from '../../hir/hir.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { literal, propertyKey, valueName } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
 import type { ClientRoute, ClientRoutes, RouteFallback, RouteLoader, RouteProperty } from '../client-routes.ts'
-import type { EmittedFile } from '../emitted-file.ts'
 import { isOptional } from '../endpoints.ts'
-import { header } from '../header.ts'
 import { componentModule, type WebModule } from '../web-module.ts'
 
 const TYPES = `/** Path and query parameters, by name. */

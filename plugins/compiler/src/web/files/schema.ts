@@ -1,8 +1,8 @@
 import type { HirColumn, HirTable, HirType } from '../../hir/hir.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { propertyKey } from '../../typescript/names.ts'
 import { isOption, TypeImports } from '../../typescript/types.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 import type { WebModule } from '../web-module.ts'
 
 /** Generates `schema.ts` with a row type and an insert type for each table. */

@@ -2,10 +2,10 @@ import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import { lowerType } from '../../hir/lower-types.ts'
 import type { MachineState, Param, StateMachine, Transition } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { literal, pascalCase, propertyKey, valueName } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { HirTypeDeclaration, HirVariant } from '../../hir/hir.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { propertyKey, valueName } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 import type { WebModule } from '../web-module.ts'
 
 /** Declaration of `Result`, which programs do not declare themselves. */

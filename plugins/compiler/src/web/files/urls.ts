@@ -1,9 +1,9 @@
 import { lowerType } from '../../hir/lower-types.ts'
 import type { UrlDeclaration, UrlEntry } from '../../syntax/ast.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { literal, propertyKey, valueName } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 const ENCODE = `function $url(path: string, search: Readonly<Record<string, unknown>>): string {

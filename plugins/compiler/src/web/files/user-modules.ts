@@ -1,8 +1,8 @@
 import { posix } from 'node:path'
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Name, StringLiteral } from '../../syntax/ast.ts'
-import type { EmittedFile } from '../emitted-file.ts'
-import { header } from '../header.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
+import { header } from '../../typescript/header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 /** Location of a user's module: next to the program, or in the build folder. */

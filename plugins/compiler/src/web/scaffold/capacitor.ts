@@ -1,5 +1,5 @@
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { literal, packageName } from '../../typescript/names.ts'
-import type { EmittedFile } from '../emitted-file.ts'
 
 /** Generates `capacitor.config.ts` for the app around the pages. `webDir` is the folder into which Vite builds. */
 export function capacitorConfig(name: string, webDir: string): EmittedFile {

@@ -1,5 +1,5 @@
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { platformsOf } from '../build-target.ts'
-import type { EmittedFile } from '../emitted-file.ts'
 import {
   CAPACITOR_DEV_DEPENDENCIES,
   CAPACITOR_PLATFORMS,

@@ -1,4 +1,4 @@
-import type { EmittedFile } from '../emitted-file.ts'
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import type { ScaffoldInputs } from './scaffold-inputs.ts'
 
 /** Generates the starter files of an application that runs only in the browser. */

@@ -1,6 +1,6 @@
+import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { literal } from '../../typescript/names.ts'
 import type { ClientRoutes } from '../client-routes.ts'
-import type { EmittedFile } from '../emitted-file.ts'
 import { HOME, type RouteFile, routeFiles } from './route-files.ts'
 import { routeTree } from './route-tree.ts'
 import type { ScaffoldInputs } from './scaffold-inputs.ts'
