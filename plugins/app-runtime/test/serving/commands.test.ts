@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import t, { type Test } from 'tap'
-import { makeProject, SVC_BIN } from '../../../../test/e2e/served-project.ts'
+import t from 'tap'
+import { makeProject } from '../../../../test/e2e/served-project.ts'
 import { ask, serveApp } from './served-app.ts'
+import { svc } from './svc-command.ts'
 
 const APP = `
 @table
@@ -21,45 +20,6 @@ fn add(text: str) to Result[int] { db.Note.insert({ text: text }) }
 
 fn main() { print("main ran") }
 `
-
-interface Command {
-  readonly child: ChildProcess
-  readonly output: string[]
-  readonly ended: Promise<unknown[]>
-  line(pattern: RegExp): Promise<string>
-}
-
-/** Any free port, because another test may use the default management port. */
-const FREE_PORT = ['--set', 'plugins.http.port=0']
-
-function svc(t: Test, folder: string, ...argv: string[]): Command {
-  const child = spawn(process.execPath, [SVC_BIN, ...argv, ...FREE_PORT], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe']
-  })
-  const ended = once(child, 'exit')
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  const output: string[] = []
-  const lines = [child.stdout, child.stderr].map(input => createInterface({ input: input as NodeJS.ReadableStream }))
-  for (const each of lines) each.on('line', line => output.push(line))
-  return {
-    child,
-    output,
-    ended,
-    async line(pattern) {
-      for (;;) {
-        const found = output.find(each => pattern.test(each))
-        if (found !== undefined) return found
-        const next = await Promise.race([...lines.map(each => once(each, 'line')), ended.then(() => null)])
-        if (next === null && !output.some(each => pattern.test(each)))
-          throw new Error(`svc ended without a line that matches ${pattern}; its output:\n${output.join('\n')}`)
-      }
-    }
-  }
-}
 
 const address = (line: string): string => /http:\/\/[\d.:]+/.exec(line)?.[0] ?? ''
 

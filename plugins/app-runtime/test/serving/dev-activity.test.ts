@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
-import { makeProject, SVC_BIN } from '../../../../test/e2e/served-project.ts'
+import { makeProject } from '../../../../test/e2e/served-project.ts'
 import { serveApp } from './served-app.ts'
+import { type Command, svc } from './svc-command.ts'
 
 const APP = `@table
 type Note { title: str, done: bool = false }
@@ -30,53 +28,12 @@ fn add(title: str) to Result[int] {
 fn tidy() { }
 `
 
-interface Dev {
-  readonly app: string
-  readonly lines: string[]
-  /** Resolves to the next line that matches, among all so far, too. */
-  line(pattern: RegExp): Promise<string>
-  end(): Promise<void>
-}
-
-async function dev(t: Test, ...argv: string[]): Promise<Dev> {
-  const folder = makeProject(t, { 'app.vox': APP })
-  const child = spawn(
-    process.execPath,
-    [SVC_BIN, 'dev', 'app.vox', '--port', '0', '--set', 'plugins.http.port=0', ...argv],
-    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] }
-  )
-  const ended = once(child, 'exit')
-  const end = async (): Promise<void> => {
-    child.kill('SIGINT')
-    await ended
-  }
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  const lines: string[] = []
-  const waiting = new Set<() => void>()
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', text => {
-      lines.push(text)
-      for (const wake of waiting) wake()
-    })
-  }
-  const line = (pattern: RegExp): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const look = (): void => {
-        const found = lines.find(each => pattern.test(each))
-        if (found === undefined) return
-        waiting.delete(look)
-        resolve(found)
-      }
-      waiting.add(look)
-      void ended.then(() => reject(new Error(`svc dev ended before ${pattern}:\n${lines.join('\n')}`)))
-      look()
-    })
-  const listening = await line(/app listens on/)
-  await line(/generation 1/)
-  return { app: /http:\/\/[\d.:]+/.exec(listening)![0], lines, line, end }
+/** Runs `svc dev`. Returns the command and the address of the program. */
+async function dev(t: Test, ...argv: string[]): Promise<{ readonly command: Command; readonly app: string }> {
+  const command = svc(t, makeProject(t, { 'app.vox': APP }), 'dev', 'app.vox', '--port', '0', ...argv)
+  const listening = await command.line(/app listens on/)
+  await command.line(/generation 1/)
+  return { command, app: /http:\/\/[\d.:]+/.exec(listening)![0] }
 }
 
 const post = (url: string, body: object): Promise<Response> =>
@@ -85,7 +42,9 @@ const post = (url: string, body: object): Promise<Response> =>
 t.setTimeout(180_000)
 
 t.test('svc dev --json shows requests, statements, log lines and live updates as objects', async t => {
-  const { app, lines, line, end } = await dev(t, '--json')
+  const { app, command } = await dev(t, '--json')
+  const { output: lines } = command
+  const line = command.line.bind(command)
   const streaming = new AbortController()
   await fetch(`${app}/api/live/query/titles`, { signal: streaming.signal })
   await fetch(`${app}/api/live/notes`, { signal: streaming.signal })
@@ -134,19 +93,20 @@ t.test('svc dev --json shows requests, statements, log lines and live updates as
     'values of the program are not shown'
   )
   streaming.abort()
-  await end()
 })
 
 t.test('svc dev shows them as lines on a terminal', async t => {
-  const { app, line, end } = await dev(t, '--set', 'kernel.log_format="pretty"')
+  const { app, command } = await dev(t, '--set', 'kernel.log_format="pretty"')
   await post(`${app}/api/mutation/add`, { title: 'one' })
-  t.match(await line(/adding/), /\[app-runtime\] adding {2}title_length=3 .*request_id=/)
-  t.match(await line(/INSERT/), /INSERT INTO "note" .*event=sql .*values=2 {2}rows=0 {2}changed=1 {2}request_id=/)
+  t.match(await command.line(/adding/), /\[app-runtime\] adding {2}title_length=3 .*request_id=/)
   t.match(
-    await line(/POST \/api/),
+    await command.line(/INSERT/),
+    /INSERT INTO "note" .*event=sql .*values=2 {2}rows=0 {2}changed=1 {2}request_id=/
+  )
+  t.match(
+    await command.line(/POST \/api/),
     /POST \/api\/mutation\/add {2}event=request .*status=200 {2}ms=[\d.]+ {2}request_id=/
   )
-  await end()
 })
 
 t.test('a program that is served without svc dev logs only its own lines', async t => {
