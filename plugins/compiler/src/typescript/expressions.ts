@@ -54,7 +54,7 @@ import {
   newestStates,
   onlyExpression
 } from './uses.ts'
-import { ANY, isList, isNamed, iteratedItemOf } from './value-types.ts'
+import { ANY, isList, isNamed, itemOf, iteratedItemOf } from './value-types.ts'
 
 /** Module with the device functions. */
 const MOBILE_MODULE = './mobile-bridge'
@@ -154,11 +154,8 @@ export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
       return unavailable(e, `db.${node.table}.${DB_METHODS[node.plan.op]}`, node)
     case 'RawSql':
       return unavailable(e, 'db.query', node)
-    case 'Field': {
-      const object = operand(expression(e, node.object), Level.postfix)
-      const { name } = node
-      return code(/^[A-Za-z_$][\w$]*$/.test(name) ? [object, '.', name] : [object, '[', literal(name), ']'])
-    }
+    case 'Field':
+      return fieldCode(expression(e, node.object), node.name)
     case 'Item':
       return code([operand(expression(e, node.object), Level.postfix), `[${node.index}]`])
     case 'Index': {
@@ -339,15 +336,23 @@ function operandOf(e: Emitter, node: Hir.Expr, made: TypeScriptCode): Operand {
 
 function logicalCode(e: Emitter, { operator, left, right }: Hir.Logical): TypeScriptCode {
   const isAnd = operator === 'and'
-  if (needsStatements(right)) {
-    const name = e.scope.fresh('holds')
-    e.out.push([`let ${name} = `, expression(e, left).doc])
-    const body = blockOf(e, () => into(e, right, { kind: 'assign', to: name }))
-    e.out.push([`if (${isAnd ? '' : '!'}${name}) `, body])
-    return stable(name)
-  }
-  const [a, b] = operands(e, [left, right]) as [TypeScriptCode, TypeScriptCode]
-  return infixCode(a, isAnd ? '&&' : '||', b, isAnd ? Level.and : Level.or)
+  const first = expression(e, left)
+  let second = stable('null')
+  const statements = needsStatements(right)
+    ? null
+    : within(e, () => {
+        second = expression(e, right)
+      })
+  if (statements?.length === 0) return infixCode(first, isAnd ? '&&' : '||', second, isAnd ? Level.and : Level.or)
+  // The second operand is evaluated only if the first one does not decide.
+  const name = e.scope.fresh('holds')
+  e.out.push([`let ${name} = `, first.doc])
+  const body =
+    statements === null
+      ? blockOf(e, () => into(e, right, { kind: 'assign', to: name }))
+      : block([...statements, [`${name} = `, second.doc]])
+  e.out.push([`if (${isAnd ? '' : '!'}${name}) `, body])
+  return stable(name)
 }
 
 function unaryCode(e: Emitter, { operator, operand: inner }: Hir.Unary): TypeScriptCode {
@@ -358,6 +363,11 @@ function unaryCode(e: Emitter, { operator, operand: inner }: Hir.Unary): TypeScr
   }
   const isNegative = value.level === Level.prefix
   return code(['-', isNegative ? ['(', value.doc, ')'] : operand(value, Level.prefix)], Level.prefix)
+}
+
+function fieldCode(object: TypeScriptCode, name: string): TypeScriptCode {
+  const whole = operand(object, Level.postfix)
+  return code(/^[A-Za-z_$][\w$]*$/.test(name) ? [whole, '.', name] : [whole, '[', literal(name), ']'])
 }
 
 /** Reads an element of a list, a character of a string, or an entry of a record. */
@@ -534,7 +544,8 @@ function methodCallOf(
   translate: (invocation: NativeCall & { object: TypeScriptCode; type: Hir.Type }) => TypeScriptCode | null
 ): TypeScriptCode {
   const name = node.kind === 'CallNative' ? (node.native.split('.').at(-1) ?? '') : node.method
-  let [object, ...codes] = argumentCodes(e, [receiver, ...args], node.kind === 'CallNative')
+  const values = args.map(arg => (arg.kind === 'Native' ? nativeOfItem(arg, typeOf(e, receiver)) : arg))
+  let [object, ...codes] = argumentCodes(e, [receiver, ...values], node.kind === 'CallNative')
   // The translation evaluates the other value only if it is needed.
   if (name === 'unwrap_or' && args.some(arg => contains(arg, each => mayHaveEffects(each)))) {
     object = stable(named(e, object as TypeScriptCode, 'value'))
@@ -547,6 +558,13 @@ function methodCallOf(
   if (!isAsync || !e.frame.mayAwait) return made
   if (name !== 'map') return unavailable(e, `calling the server within \`${name}\``, node)
   return awaited(e, call('Promise.all', made.doc))
+}
+
+/** Gives a function of one value of any type the type of the elements that it gets: `[Some(1)].map(str)`. */
+function nativeOfItem(node: Hir.NativeValue, receiver: Hir.Type): Hir.NativeValue {
+  const { type } = node
+  if (type.kind !== 'fn' || type.params.length !== 1) return node
+  return { ...node, type: { ...type, params: [itemOf(receiver)] } }
 }
 
 function ownerOf(node: Hir.CallNative | Hir.CallMethod): string {
@@ -871,17 +889,21 @@ export function statement(e: Emitter, node: Hir.Stmt, sink: Sink): void {
 }
 
 function whileStatement(e: Emitter, { condition, body }: Hir.While): void {
-  if (needsStatements(condition)) {
-    const inner = loopBlock(e, () => {
-      const test = expression(e, condition)
-      e.out.push(['if (!', operand(test, Level.prefix), ') break'])
-      into(e, body, { kind: 'drop' })
-    })
-    e.out.push(['while (true) ', inner])
+  let test = stable('true')
+  const statements = within(e, () => {
+    test = expression(e, condition)
+  })
+  if (statements.length === 0) {
+    e.out.push(['while (', test.doc, ') ', loopBlock(e, () => into(e, body, { kind: 'drop' }))])
     return
   }
-  const test = expression(e, condition)
-  e.out.push(['while (', test.doc, ') ', loopBlock(e, () => into(e, body, { kind: 'drop' }))])
+  // The condition is evaluated before each round.
+  const inner = loopBlock(e, () => {
+    const each = expression(e, condition)
+    e.out.push(['if (!', operand(each, Level.prefix), ') break'])
+    into(e, body, { kind: 'drop' })
+  })
+  e.out.push(['while (true) ', inner])
 }
 
 function loopBlock(e: Emitter, write: () => void): Doc {
@@ -972,7 +994,7 @@ type PathPart = { readonly field: string } | { readonly index: TypeScriptCode; r
 function partType(e: Emitter, local: Hir.LocalId, path: readonly PathPart[]): Hir.Type {
   return path.reduce<Hir.Type>((type, part) => {
     if ('index' in part) return isNamed(type, 'str') ? type : itemType(type)
-    return type.kind === 'tuple' ? (type.items[Number(part.field)] ?? ANY) : e.file.program.fieldType(type, part.field)
+    return e.file.program.fieldType(type, part.field)
   }, localOf(e, local).type)
 }
 
@@ -987,12 +1009,7 @@ function partCode(e: Emitter, local: Hir.LocalId, path: readonly PathPart[]): Ty
   const outer = path.slice(0, -1)
   const object = partCode(e, local, outer)
   if ('index' in part) return elementCode(e, object, partType(e, local, outer), part.index, part.type)
-  const type = partType(e, local, outer)
-  return code([operand(object, Level.postfix), type.kind === 'tuple' ? `[${part.field}]` : accessOf(part.field)])
-}
-
-function accessOf(field: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(field) ? `.${field}` : `[${literal(field)}]`
+  return fieldCode(object, part.field)
 }
 
 /** Assigns a part of a variable: a changed copy replaces the whole. */
@@ -1009,7 +1026,7 @@ function storePart(e: Emitter, local: Hir.LocalId, path: readonly PathPart[], va
     e,
     local,
     outer,
-    code('index' in part ? withEntry(e, object, type, part, value) : withField(object, type, part.field, value))
+    code('index' in part ? withEntry(e, object, type, part, value) : withField(object, part.field, value))
   )
 }
 
@@ -1024,12 +1041,7 @@ function withEntry(
   return [e.file.helper('with_item'), '(', object.doc, ', ', index.doc, ', ', value.doc, ')']
 }
 
-function withField(object: TypeScriptCode, type: Hir.Type, field: string, value: TypeScriptCode): Doc {
-  if (type.kind === 'tuple') {
-    const whole = operand(object, Level.postfix)
-    const items = type.items.map((_, index): Doc => (String(index) === field ? value.doc : [whole, `[${index}]`]))
-    return enclosed('[', items, ']')
-  }
+function withField(object: TypeScriptCode, field: string, value: TypeScriptCode): Doc {
   const key = propertyKey(field)
   return ['{ ...', object.doc, ', ', value.doc === key ? key : [`${key}: `, value.doc], ' }']
 }

@@ -1,0 +1,89 @@
+import t from 'tap'
+import { difference, runBoth } from './run-both.ts'
+
+const AT = 'fn at(n: int) to int { print("at", n)\n n }\n'
+
+/** Programs that end in both back ends, with the same output. */
+const RIGHT: Readonly<Record<string, string>> = {
+  'arguments are evaluated as they are written, also with names':
+    `${AT}fn pair(a: int, b: int, c: int = 7) to str { str(a) + "," + str(b) + "," + str(c) }\n` +
+    'fn main() { print(pair(b=at(2), a=at(1)))\n print(pair(1, c=at(4), b=at(3))) }',
+  'an index of a compound assignment that is no name is evaluated once, also before another index':
+    `${AT}type P { n: int }\nfn main() { let mut grid = [[P { n: 1 }], [P { n: 2 }, P { n: 3 }]]\n` +
+    'let mut i = 0\n grid[i + 1][at(1)].n += at(5)\n grid[at(0)][i].n = 9\n print(grid)\n' +
+    'let mut counts: Map[str, int] = { a: 1 }\n counts["a"] += 2\n print(counts) }',
+  'an index is read before a value that changes its variable':
+    'fn main() { let mut i = 0\n let mut xs = [1, 2]\n let next = fn() { i = i + 1\n i }\n xs[i] = next()\n print(xs, i) }',
+  'alternatives of a pattern bind a variable in different places':
+    'type S = | Left(n: int, word: str) | Right(word: str, n: int) | Empty\n' +
+    'fn show(s: S) to str { match s { Left(n, w) | Right(w, n) => w + str(n)\n Empty => "-" } }\n' +
+    'fn main() { print(show(Left(1, "a")), show(Right("b", 2)), show(Empty)) }',
+  'a record that is no literal becomes a struct with its defaults':
+    'type P { x: int\n y: int = 3 }\nfn sum(p: P) to int { p.x + p.y }\n' +
+    'fn main() { let r = { x: 1, z: 2 }\n print(sum(r), sum({ x: 4 })) }',
+  'a struct of a generic type, and matches on a generic type':
+    'type Tree[T] = | Leaf | Node(left: Tree[T], value: T, right: Tree[T])\n' +
+    'fn size[T](tree: Tree[T]) to int { match tree { Leaf => 0\n Node(a, _, b) => size(a) + 1 + size(b) } }\n' +
+    'fn main() { let tree = Node(Node(Leaf, (1, "a"), Leaf), (2, "b"), Leaf)\n print(size(tree), tree) }',
+  'an operand that does not count is not evaluated':
+    `${AT}fn main() { let on = [1].len() is 2\n print(on and [at(1)].at(0).is_ok(), (not on) or [at(2)].at(0).is_ok())\n` +
+    'print((not on) and [at(3)].at(0).is_ok()) }',
+  'the condition of a loop is evaluated before each round':
+    'fn main() { let xs = [1, 2, 3]\n let mut i = 0\n while xs.at(i).is_ok() { i += 1 }\n print(i) }',
+  'functions that every program has are values':
+    'fn main() { print([1, 2].map(str).join("-"), ["3", "x"].map(int), [Some(1)].map(str)) }',
+  'constructors are values':
+    'type S = | Word(text: str) | Empty\nfn main() { print(["a", "b"].map(Word), [1].map(Some), [1].map(Ok)) }',
+  'decimals are compared by value': 'fn main() { print(1.50dec is 1.5dec, 0dec isnt 0.00dec, 2dec > 1.99dec) }',
+  'the smaller and the greater of ordered values':
+    'fn main() { print(std.math.min("b", "a"), std.math.max(1.5dec, 1.25dec), std.math.max(2, 3)) }',
+  'a replacement with the signs of a pattern of JavaScript':
+    'fn main() { let to = "$&$1"\n print("a-b".replace("-", to), "a-b".replace("-", "$$")) }',
+  'a half is rounded away from zero': 'fn main() { print((-0.5).round(), (2.5).round(), (-2.4).round()) }',
+  'an optional value is an operand of and or or':
+    'fn main() { let xs = [true]\n print((xs.get(3).unwrap_or(false) or xs[0]) and xs.get(0).unwrap_or(false)) }',
+  'values of any type with the right type':
+    'type P { name: str\n tags: List[str]\n at: Option[int] }\ntype S = | Circle(r: float) | Empty\n' +
+    'fn text(x: any) to str { x }\nfn whole(x: any) to int { x }\nfn point(x: any) to P { x }\nfn shape(x: any) to S { x }\n' +
+    'fn many(x: any) to Map[str, List[(int, bool)]] { x }\n' +
+    'fn main() { print(text("a"), whole(3), point(P { name: "n", tags: ["t"], at: None }))\n' +
+    'print(shape(Circle(1.5)), shape(Empty), many({ a: [(1, true)] })) }',
+  '`?` of the result of a function that does not fail':
+    'fn half(n: int) to Option[int] { if n % 2 is 0 { Some(n / 2) } else { None } }\n' +
+    'fn quarter(n: int) to Option[int] { let h = half(n)?\n half(h) }\nfn main() { print(quarter(8), quarter(6), quarter(3)) }'
+}
+
+/** Programs that fail in both back ends, after the same output. */
+const FAILING: Readonly<Record<string, string>> = {
+  'a value of another type where any value was given':
+    'fn whole(x: any) to int { x }\nfn main() { print("before")\n print(whole("a")) }',
+  'an element of another type in a list': 'fn words(x: any) to List[str] { x }\nfn main() { print(words(["a", 1])) }',
+  'a field of another type in a struct':
+    'type P { at: Option[int] }\nfn point(x: any) to P { x }\nfn main() { print(point({ at: "soon" })) }',
+  'a part of another type in a recursive type':
+    'type Tree = | Leaf | Node(left: Tree, value: int)\nfn tree(x: any) to Tree { x }\n' +
+    'fn main() { print(tree({ left: { left: 1, value: 2 }, value: 3 })) }',
+  'an operand of another type': 'fn add(x: any) to int { let n: int = x\n n + 1 }\nfn main() { print(add(1.5)) }',
+  'a division by zero': 'fn main() { print("before")\n let n = 0\n print(1 / n) }',
+  'a missing element': 'fn main() { let xs = [1]\n print(xs[2]) }',
+  'an assertion': 'fn main() { print("before")\n assert(1 > 2, 3) }',
+  'a panic with a value': 'fn main() { panic((1, "a")) }'
+}
+
+for (const [name, source] of Object.entries(RIGHT)) {
+  t.test(`pages run as the server: ${name}`, t => {
+    const both = runBoth(source)
+    t.equal(difference(both), null)
+    t.notOk(both.emitted.failed, both.emitted.reason ?? '')
+    t.end()
+  })
+}
+
+for (const [name, source] of Object.entries(FAILING)) {
+  t.test(`pages fail as the server: ${name}`, t => {
+    const both = runBoth(source)
+    t.equal(difference(both), null)
+    t.ok(both.emitted.failed)
+    t.end()
+  })
+}
