@@ -75,28 +75,56 @@ const steps: readonly Step[] = [
   { text: 'for x in a {\na = a.push(x)\n}', apply: s => ({ ...s, a: [...s.a, ...s.a] }) },
   { text: 'match b {\nc => { seen = seen.push(c) }\n}', apply: s => ({ ...s, seen: [...s.seen, s.b] }) },
   { text: 'b = (if len(a) > 3 { a } else { b })', apply: s => (s.a.length > 3 ? { ...s, b: s.a } : s) },
-  { text: 'a = same(a)', apply: s => s }
+  { text: 'a = same(a)', apply: s => s },
+  { text: 'a = a.push({ a = a.push(8)\n9 })', apply: s => ({ ...s, a: [...s.a, 9] }) },
+  { text: 'a = a.push({ b = a\n9 })', apply: s => ({ ...s, a: [...s.a, 9], b: s.a }) },
+  { text: 'b += [{ seen = seen.push(b)\n8 }]', apply: s => ({ ...s, b: [...s.b, 8], seen: [...s.seen, s.b] }) },
+  { text: 'b += { b[0] = 3\n[b[0]] }', apply: s => ({ ...s, b: [...s.b, 3] }) }
 ]
 
-t.test('lists that are changed in place are never seen through another variable', async () => {
-  const shown = (items: readonly number[]): string => `[${items.join(', ')}]`
-  fc.assert(
-    fc.property(fc.array(fc.nat(steps.length - 1), { maxLength: 25 }), picks => {
-      const chosen = picks.map(pick => steps[pick] as Step)
-      const end = chosen.reduce<State>((state, { apply }) => (state.a.length > 500 ? state : apply(state)), {
-        a: [0],
-        b: [7],
-        seen: []
-      })
-      if (end.a.length > 500) return
-      const body = chosen.map(({ text }) => text).join('\n')
-      const start = 'let mut a = [0]\nlet mut b = [7]\nlet mut seen: List[List[int]] = []'
-      const printed = lines(`${start}\n${body}\nprint(a, b, seen)`, 'fn same(xs: List[int]) to List[int] { xs }')
-      const expected = `${shown(end.a)} ${shown(end.b)} [${end.seen.map(shown).join(', ')}]`
-      if (printed[0] !== expected) throw new Error(`${body}\nexpected ${expected}, found ${printed[0]}`)
-    }),
-    { numRuns: 300 }
-  )
+const START = 'let mut a = [0]\nlet mut b = [7]\nlet mut seen: List[List[int]] = []'
+const SAME = 'fn same(xs: List[int]) to List[int] { xs }'
+const STATE = 'state a: List[int] = [0]\nstate b: List[int] = [7]\nstate seen: List[List[int]] = []'
+
+/** Programs that run steps and print the variables, by the kind of the variables. */
+const KINDS: Readonly<Record<string, (body: string) => readonly string[]>> = {
+  'a variable': body => lines(`${START}\n${body}\nprint(a, b, seen)`, SAME),
+  'a captured variable': body => lines(`${START}\nlet keep = fn() { a = b }\n${body}\nprint(a, b, seen)`, SAME),
+  'a variable of an enclosing function': body =>
+    lines(`${START}\nlet change = fn() {\n${body}\n}\nchange()\nprint(a, b, seen)`, SAME),
+  'a state field': body =>
+    lines('spawn(T).change()', `${SAME}\nactor T {\n${STATE}\non change() {\n${body}\nprint(a, b, seen)\n}\n}`)
+}
+
+for (const [kind, printed] of Object.entries(KINDS)) {
+  t.test(`a list of ${kind} that is changed in place is never seen through another variable`, async () => {
+    const shown = (items: readonly number[]): string => `[${items.join(', ')}]`
+    fc.assert(
+      fc.property(fc.array(fc.nat(steps.length - 1), { maxLength: 25 }), picks => {
+        const chosen = picks.map(pick => steps[pick] as Step)
+        const end = chosen.reduce<State>((state, { apply }) => (state.a.length > 500 ? state : apply(state)), {
+          a: [0],
+          b: [7],
+          seen: []
+        })
+        if (end.a.length > 500) return
+        const body = chosen.map(({ text }) => text).join('\n')
+        const [found] = printed(body)
+        const expected = `${shown(end.a)} ${shown(end.b)} [${end.seen.map(shown).join(', ')}]`
+        if (found !== expected) throw new Error(`${body}\nexpected ${expected}, found ${found}`)
+      }),
+      { numRuns: 200 }
+    )
+  })
+}
+
+t.test('50,000 elements are added to a captured variable and to a state field, each without a copy', async t => {
+  const captured =
+    'let mut xs = [0]\nlet add = fn(n: int) { xs = xs.push(n) }\nfor i in range(50000) { add(i) }\nprint(len(xs))'
+  t.same(lines(captured), ['50001'])
+  const actor =
+    'actor A {\nstate xs: List[int] = []\non add() to int {\nfor i in range(50000) { xs += [i] }\nlen(xs)\n}\n}'
+  t.same(lines('print(spawn(A).add())', actor), ['50000'])
 })
 
 t.test('a str takes a list after +=', async t => {

@@ -78,9 +78,10 @@ function compileInitialState(
   const { run } = unit
   unit.run = own => {
     const args = own.slice(0, unit.params.length)
-    state = new HandlerState(new Map(fields.map(field => [field.name, zeroValue(field.type_ann)])), new Map())
+    const initial = new HandlerState(new Map(fields.map(field => [field.name, zeroValue(field.type_ann)])), new Map())
+    state = initial
     run(own)
-    return new Tuple([args, state.fields])
+    return new Tuple([args, initial.fields])
   }
   return args => {
     assertArity(unit, args, unit.at)

@@ -8,6 +8,7 @@ import { callNative } from '../native.ts'
 import { NATIVES } from '../natives.ts'
 import { typeName } from '../type-name.ts'
 import { Callable, isList, type Value } from '../value.ts'
+import { assignsNothing } from './assigns-nothing.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
 import { type FunctionUnit, fillDefault, invoke } from './functions.ts'
 
@@ -22,6 +23,7 @@ export function callOfUnit(
   unit: FunctionUnit,
   { args, params, options, start: at }: Hir.Call
 ): Eval {
+  if (options !== null && unit.takesOptions !== true) return withoutOptions(at)
   const { machine } = body
   const values = args.map(arg => body.value(arg))
   const isComplete = values.length === unit.params.length && params.every((param, index) => param === index)
@@ -49,6 +51,11 @@ export function callOfUnit(
     for (let index = 0; index < values.length; index++) own[index] = (values[index] as Eval)(frame)
     return invoke(machine, unit, own, at)
   }
+}
+
+/** `with` after a call that takes no options. */
+function withoutOptions(at: number): Eval {
+  return unsupported('`with` after an expression that is not a call of an activity or a workflow', at)
 }
 
 function callWithDefaults(
@@ -97,7 +104,8 @@ function missingArgument({ name, params }: Called, index: number, at: number): n
 type Called = Pick<Callable, 'name' | 'params'>
 
 export function compileCallNative(body: BodyCompiler, node: Hir.CallNative, isDiscarded: boolean): Eval {
-  const { native, receiver, args, start: at } = node
+  const { native, receiver, args, options, start: at } = node
+  if (options !== null) return withoutOptions(at)
   if (receiver !== null) return methodOf(body, native, receiver, args, isDiscarded, at)
   const host = NATIVES.get(native)
   if (host === undefined) return unsupported(native, at)
@@ -203,7 +211,7 @@ function methodOf(
   const { machine } = body
   const dot = key.lastIndexOf('.')
   const name = key.slice(dot + 1)
-  const receiver = LOOKS_INTO.has(name) ? body.peek(of) : body.value(of)
+  const receiver = LOOKS_INTO.has(name) && args.every(assignsNothing) ? body.peek(of) : body.value(of)
   const values = args.map(arg => body.value(arg))
   const isUnused = isDiscarded && COPIES.has(name) && values.length === 1
   const method = dot === 4 && key.startsWith('List.') ? LIST_METHODS[name] : undefined
@@ -228,8 +236,9 @@ const LIST_METHODS: Readonly<Record<string, Method<never>>> = METHODS.List ?? {}
 /** Compiles a call of a handler, or a message to it. An omitted argument of a call takes its default. */
 export function compileCallHandler(
   body: BodyCompiler,
-  { target, actor, event, args, params, isSend, start: at }: Hir.CallHandler
+  { target, actor, event, args, params, options, isSend, start: at }: Hir.CallHandler
 ): Eval {
+  if (options !== null) return withoutOptions(at)
   const handle = body.value(target)
   const values = args.map(arg => body.value(arg))
   const { machine, names } = body
@@ -252,7 +261,8 @@ export function compileCallHandler(
 }
 
 /** Compiles `spawn(A)` and `spawn(A(1, 2))`. */
-export function compileSpawn(body: BodyCompiler, { actor, args, params, start: at }: Hir.Spawn): Eval {
+export function compileSpawn(body: BodyCompiler, { actor, args, params, options, start: at }: Hir.Spawn): Eval {
+  if (options !== null) return withoutOptions(at)
   const values = args.map(arg => body.value(arg))
   // Only arguments at the end may be omitted; they get their defaults when the instance is created.
   const length = Math.max(-1, ...params) + 1

@@ -5,6 +5,7 @@ import { jsonMember, jsonValue } from '../json.ts'
 import type { Eval } from '../machine.ts'
 import { typeName } from '../type-name.ts'
 import { isList, isRecord, Json, NONE, Opaque, Tagged, Tuple, type Value } from '../value.ts'
+import { assignsNothing } from './assigns-nothing.ts'
 import { type BodyCompiler, constant } from './body-compiler.ts'
 import { requestField } from './request-field.ts'
 
@@ -65,7 +66,7 @@ export function positionOf(length: number, index: Value, at: number): number {
 }
 
 export function compileIndex(body: BodyCompiler, { object, index, start: at }: Hir.Index): Eval {
-  const whole = body.peek(object)
+  const whole = assignsNothing(index) ? body.peek(object) : body.value(object)
   const position = body.value(index)
   return frame => {
     const value = whole(frame)

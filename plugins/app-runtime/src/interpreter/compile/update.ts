@@ -5,6 +5,7 @@ import { callMethod } from '../methods/call-method.ts'
 import { add } from '../operators.ts'
 import { typeName } from '../type-name.ts'
 import { isList, isRecord, type Value } from '../value.ts'
+import { assignsNothing } from './assigns-nothing.ts'
 import { binaryOf } from './binary.ts'
 import { type BodyCompiler, cellIn, peekVariable, type Write, writeVariable } from './body-compiler.ts'
 import { mayHaveParts, type Variable } from './frame.ts'
@@ -13,6 +14,7 @@ import { stateIn } from './state.ts'
 
 /** The variable or the state field of a place. */
 interface Root {
+  /** Reads the value, whose list or record gets no other reference. */
   readonly peek: Eval
   readonly write: Write
   /** Returns the list or record that nothing else refers to. */
@@ -43,7 +45,7 @@ export function compileUpdate(body: BodyCompiler, update: Hir.Update): Eval {
     const changed = binaryOf(
       body,
       operator,
-      { run: root.peek, type: place.type },
+      { run: assignsNothing(value) ? root.peek : disowned(root), type: place.type },
       { run: body.value(value), type: value.type },
       start
     )
@@ -58,6 +60,14 @@ export function compileUpdate(body: BodyCompiler, update: Hir.Update): Eval {
     if (jumps && assigned === JUMP) return JUMP
     root.write(frame, assigned)
     return null
+  }
+}
+
+/** Returns the read of a value that the code after it may replace, but must not change. */
+function disowned({ peek, own }: Root): Eval {
+  return frame => {
+    own(frame, null)
+    return peek(frame)
   }
 }
 
@@ -211,12 +221,19 @@ function isRoot(node: Hir.Expr, root: Hir.Place['root']): boolean {
   return node.kind === 'State' && typeof root === 'object' && node.field === root.state
 }
 
+/** Owned by a variable while its next elements are evaluated. */
+const HELD: Value = []
+
 /** Compiles the addition of elements to a variable's list, which is copied only if something else refers to it. */
 function grow(body: BodyCompiler, root: Root, { items, isAddition }: Growth, at: number): Eval {
   const values = items.map(item => body.value(item))
+  const isCalm = items.every(assignsNothing)
   const { machine } = body
   return (frame: CallFrame) => {
     const list = root.peek(frame)
+    const isOwned = root.owned(frame) === list
+    // The elements may read or change the variable, but must not change the list that was read before.
+    if (isOwned && !isCalm) root.own(frame, HELD)
     const added = values.map(value => value(frame))
     if (!isList(list)) {
       if (isAddition) root.write(frame, add(list, added, at))
@@ -224,9 +241,9 @@ function grow(body: BodyCompiler, root: Root, { items, isAddition }: Growth, at:
       return null
     }
     machine.allocate(8 * added.length, at)
-    if (root.owned(frame) === list) {
+    if (isOwned && root.owned(frame) === (isCalm ? list : HELD)) {
       for (const value of added) (list as Value[]).push(value)
-      root.write(frame, list)
+      root.own(frame, list)
       return null
     }
     machine.allocate(16 + 8 * list.length, at)
