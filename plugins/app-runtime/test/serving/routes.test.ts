@@ -164,7 +164,7 @@ t.test('a mutation writes all or nothing', async t => {
   t.match(await app.post('/api/mutation/add_note', { text: 'one', tag: 'a' }), { status: 200, body: Number })
   t.match(await app.post('/api/mutation/add_note', { text: '' }), { status: 500, body: { code: 'RUN_REFUSED' } })
   t.match(await app.post('/api/mutation/add_note', { text: 'crash' }), { status: 500, body: { code: 'RUN_ASSERTION' } })
-  t.match(await app.post('/api/mutation/wrongly', {}), { status: 500, body: { code: 'RUN_RESULT' } })
+  t.match(await app.post('/api/mutation/wrongly', {}), { status: 500, body: { code: 'RUN_TYPE' } })
   const after = (await app.get('/api/query/notes')).body as unknown[]
   t.match(after.slice(before.length), [{ _id: Number, text: 'one', stars: 0, tag: 'a' }])
   t.equal(after.length, before.length + 1)
