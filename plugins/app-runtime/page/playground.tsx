@@ -20,6 +20,9 @@ interface Finding {
   readonly severity: 'Error' | 'Warning'
   readonly message: string
   readonly span: Span
+  readonly expected_type: string | null
+  readonly found_type: string | null
+  readonly correction_hints: readonly string[]
 }
 
 interface RunError {
@@ -194,18 +197,31 @@ function Findings({ findings, onSelect }: FindingsProps) {
   return (
     <section aria-label="Diagnostics">
       <ul class="findings">
-        {findings.map(({ error_code: code, severity, message, span }, index) => (
+        {findings.map((finding, index) => (
           <li key={index}>
-            <button type="button" class="plain" onClick={() => onSelect(span)}>
-              {`${span.start_line}:${span.start_col}`}
+            <button type="button" class="plain" onClick={() => onSelect(finding.span)}>
+              {`${finding.span.start_line}:${finding.span.start_col}`}
             </button>{' '}
-            <span class={`badge ${severity === 'Error' ? 'bad' : 'warn'}`}>{severity}</span> {message}{' '}
-            <code>{code}</code>
+            <span class={`badge ${finding.severity === 'Error' ? 'bad' : 'warn'}`}>{finding.severity}</span>{' '}
+            {finding.message} <code>{finding.error_code}</code>
+            {detailsOf(finding).map(text => (
+              <p key={text} class="dim">
+                {text}
+              </p>
+            ))}
           </li>
         ))}
       </ul>
     </section>
   )
+}
+
+function detailsOf({ expected_type: expected, found_type: found, correction_hints: hints }: Finding): string[] {
+  const types = [
+    ...(expected === null ? [] : [`expected: ${expected}`]),
+    ...(found === null ? [] : [`found: ${found}`])
+  ].join(', ')
+  return types === '' ? [...hints] : [types, ...hints]
 }
 
 function RunView({ run, onSelect }: { readonly run: Run; readonly onSelect: (span: Span) => void }) {

@@ -63,6 +63,7 @@ t.test('the playground checks and runs a program', { skip: noBrowser }, async t 
     await program.fill('fn main() {\n    let x: int = "a"\n}\n')
     const findings = page.getByRole('region', { name: 'Diagnostics' })
     await findings.getByText('typecheck.let_mismatch').waitFor()
+    await findings.getByText('expected: int, found: str').waitFor()
     await findings.getByRole('button', { name: /^2:/ }).click()
     const selected = await program.evaluate((element: any) =>
       element.value.slice(element.selectionStart, element.selectionEnd)
