@@ -8,6 +8,8 @@ export interface PocketBase {
   readonly version: string
   /** Ids of the initial rows. */
   readonly ids: readonly string[]
+  /** Calls a route below `/api/collections` as superuser. */
+  ask(path: string, body: unknown): Promise<Record<string, string>>
   stop(): Promise<void>
 }
 
@@ -22,7 +24,16 @@ const COLLECTION = {
     { name: 'title', type: 'text' },
     { name: 'author', type: 'text' },
     { name: 'year', type: 'number' }
-  ]
+  ],
+  indexes: ['CREATE INDEX books_by_author ON books (author)']
+}
+
+/** Number of authors of the initial rows. */
+export const AUTHORS = 50
+
+/** Columns of an initial row; rows count from 1. */
+export function bookOf(row: number): { readonly title: string; readonly author: string; readonly year: number } {
+  return { title: `Title ${row}`, author: `Author ${row % AUTHORS}`, year: 1900 + (row % 100) }
 }
 
 /** Starts a PocketBase program (https://pocketbase.io) on a free port, with `rows` rows. */
@@ -48,13 +59,14 @@ export async function openPocketBase(program: string, folder: string, rows: numb
   await ask('', COLLECTION, token)
   const ids: string[] = []
   for (let row = 1; row <= rows; row++) {
-    const { id } = await ask('/books/records', { title: `Title ${row}`, author: 'Author', year: 1900 + (row % 100) })
+    const { id } = await ask('/books/records', bookOf(row))
     ids.push(id as string)
   }
   return {
     port,
     version,
     ids,
+    ask: (path, body) => ask(path, body, token),
     async stop() {
       child.kill()
       await ended

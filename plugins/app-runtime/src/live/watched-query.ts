@@ -1,8 +1,11 @@
 import type { ChangeFeed, Listener } from './change-feed.ts'
 import { errorStatus, errorText } from './live-errors.ts'
 
-/** Minimum time between two runs of one query, in milliseconds. */
-const PAUSE_MS = 20
+/**
+ * Maximum time between two runs of one query, in milliseconds. The pause is as long as the run and the sending of its result
+ * took, so that one query takes at most half of the time of a thread.
+ */
+const MAX_PAUSE_MS = 20
 
 export interface QueryAnswer {
   readonly status: number
@@ -153,9 +156,11 @@ export class WatchedQuery {
   async #runAgain(): Promise<void> {
     while (this.#isOutdated && !this.#isLeft) {
       this.#isOutdated = false
+      const began = performance.now()
       if (!(await this.recheck())) return
       this.#give(await this.#options.run().catch(failed))
-      await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+      const pauseMs = Math.min(performance.now() - began, MAX_PAUSE_MS)
+      await new Promise(resolve => setTimeout(resolve, pauseMs))
     }
   }
 
