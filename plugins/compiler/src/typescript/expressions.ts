@@ -37,6 +37,7 @@ import {
 } from './emitter.ts'
 import { literal, propertyKey, valueName } from './names.ts'
 import { methodCode, type NativeCall, nativeCode, unknownMethodCode } from './natives.ts'
+import { isLiteral, isOpen, isOpenType } from './open-values.ts'
 import { binaryCode, infixCode, type Operand } from './operators.ts'
 import { covers, isIrrefutable, type PatternTest, patternTest } from './patterns.ts'
 import { isDeviceCall } from './program.ts'
@@ -132,7 +133,7 @@ export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
       return unavailable(e, `\`${node.name}\``, node)
     case 'Binary': {
       const [left, right] = operands(e, [node.left, node.right]) as [TypeScriptCode, TypeScriptCode]
-      return binaryCode(e, node.operator, operandOf(e, node.left, left), operandOf(e, node.right, right))
+      return binaryOf(e, node, left, right)
     }
     case 'Logical':
       return logicalCode(e, node)
@@ -155,11 +156,12 @@ export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
     case 'RawSql':
       return unavailable(e, 'db.query', node)
     case 'Field':
-      return fieldCode(expression(e, node.object), node.name)
+      return fieldCode(inferred(e, node.object), node.name)
     case 'Item':
-      return code([operand(expression(e, node.object), Level.postfix), `[${node.index}]`])
+      return code([operand(inferred(e, node.object), Level.postfix), `[${node.index}]`])
     case 'Index': {
-      const [object, index] = operands(e, [node.object, node.index]) as [TypeScriptCode, TypeScriptCode]
+      const [made, index] = operands(e, [node.object, node.index]) as [TypeScriptCode, TypeScriptCode]
+      const object = isOpen(node.object) ? withType(e, node.object, made) : made
       return elementCode(e, object, typeOf(e, node.object), index, typeOf(e, node.index))
     }
     case 'If':
@@ -208,19 +210,21 @@ export function operands(e: Emitter, nodes: readonly Hir.Expr[]): TypeScriptCode
   for (const node of nodes) {
     const before = e.out.length
     const made = expression(e, node)
-    if (e.out.length > before) keepValues(e, codes, before)
+    if (e.out.length > before) keepValues(e, codes, nodes, before)
     codes.push(made)
   }
   return codes
 }
 
 /** Stores values in variables, before the statement at a position. */
-function keepValues(e: Emitter, codes: TypeScriptCode[], position: number): void {
+function keepValues(e: Emitter, codes: TypeScriptCode[], nodes: readonly Hir.Expr[], position: number): void {
   let at = position
   for (const [index, each] of codes.entries()) {
     if (each.isStable === true) continue
     const name = e.scope.fresh('value')
-    e.out.splice(at++, 0, [`const ${name} = `, each.doc])
+    const node = nodes[index]
+    const made = node !== undefined && isOpen(node) ? withType(e, node, each) : each
+    e.out.splice(at++, 0, [`const ${name} = `, made.doc])
     codes[index] = stable(name)
   }
 }
@@ -334,6 +338,30 @@ function operandOf(e: Emitter, node: Hir.Expr, made: TypeScriptCode): Operand {
   return { code: made, type: typeOf(e, node), isNone }
 }
 
+function binaryOf(e: Emitter, node: Hir.Binary, left: TypeScriptCode, right: TypeScriptCode): TypeScriptCode {
+  const { operator } = node
+  const [first, second] = [operandOf(e, node.left, left), operandOf(e, node.right, right)]
+  const isCompared = operator === 'is' || operator === 'isnt'
+  const isFixed = isCompared && isLiteral(node.left) && isLiteral(node.right)
+  const open = (inner: Hir.Expr, own: Operand, other: Operand): Operand => {
+    const hasNoContext = isFixed || ((operator === 'add' || (isCompared && other.isNone)) && isOpen(inner))
+    return hasNoContext ? { ...own, code: withType(e, inner, own.code) } : own
+  }
+  return binaryCode(e, operator, open(node.left, first, second), isFixed ? second : open(node.right, second, first))
+}
+
+/** Adds the type of a value, which TypeScript cannot infer. */
+function withType(e: Emitter, node: Hir.Expr, made: TypeScriptCode): TypeScriptCode {
+  const type = e.file.type(typeOf(e, node))
+  return type === null ? made : code([operand(made, Level.nullish), ` as ${type}`], Level.choice)
+}
+
+/** Translates a value that is used where TypeScript infers its type. */
+function inferred(e: Emitter, node: Hir.Expr): TypeScriptCode {
+  const made = expression(e, node)
+  return isOpen(node) ? withType(e, node, made) : made
+}
+
 function logicalCode(e: Emitter, { operator, left, right }: Hir.Logical): TypeScriptCode {
   const isAnd = operator === 'and'
   const first = expression(e, left)
@@ -417,7 +445,7 @@ function tryCode(e: Emitter, { operand: inner }: Hir.Try): TypeScriptCode {
   if (inner.kind === 'Variant' && inner.name === 'Ok' && inner.args[0] !== undefined)
     return expression(e, inner.args[0])
   if (isRemote(e, inner) && e.frame.onFailure === 'throw') return remoteCall(e, inner, false)
-  const value = expression(e, inner)
+  const value = inferred(e, inner)
   const isOption = isNamed(typeOf(e, inner), 'Option')
   if (e.frame.onFailure === 'throw') {
     return code([e.file.helper(isOption ? 'unwrap_some' : 'unwrap_ok'), '(', value.doc, ')'])
@@ -494,11 +522,11 @@ export function elementOfCall(e: Emitter, { name, args, params, ...node }: Hir.C
   if (component?.kind !== 'Function') return null
   const attributes = args.map((value, index) => {
     const property = component.params[params[index] ?? index]?.name.text ?? `arg${index}`
-    const { start, end, span } = value
-    return { name: property, value, start, end, span }
+    const { start, end } = value
+    return { name: property, value, start, end }
   })
-  const { type, start, end, span } = node
-  return { kind: 'Element', type, start, end, span, tag: name, isCall: true, attributes, children: null }
+  const { type, start, end } = node
+  return { kind: 'Element', type, start, end, tag: name, isCall: true, attributes, children: null }
 }
 
 function valueCallCode(e: Emitter, node: Hir.CallValue): TypeScriptCode {
@@ -551,6 +579,7 @@ function methodCallOf(
     object = stable(named(e, object as TypeScriptCode, 'value'))
     codes = codes.map(each => stable(named(e, each, 'other')))
   }
+  if (isOpen(receiver) && node.kind === 'CallNative') object = withType(e, receiver, object as TypeScriptCode)
   const types = args.map(arg => typeOf(e, arg))
   const made = translate({ e, object: object as TypeScriptCode, type: typeOf(e, receiver), args: codes, types })
   if (made === null) return unavailable(e, `\`${name}\` of ${ownerOf(node)}`, node)
@@ -575,9 +604,11 @@ function ownerOf(node: Hir.CallNative | Hir.CallMethod): string {
 function argumentCodes(e: Emitter, args: readonly Hir.Expr[], hasTypes = true): TypeScriptCode[] {
   const evaluated = args.filter(arg => arg.kind !== 'Lambda')
   const codes = operands(e, evaluated)
-  return args.map(arg =>
-    arg.kind === 'Lambda' ? lambdaCode(e, arg, hasTypes) : (codes[evaluated.indexOf(arg)] as TypeScriptCode)
-  )
+  return args.map(arg => {
+    if (arg.kind === 'Lambda') return lambdaCode(e, arg, hasTypes)
+    const made = codes[evaluated.indexOf(arg)] as TypeScriptCode
+    return !hasTypes && isOpen(arg) ? withType(e, arg, made) : made
+  })
 }
 
 /** Returns arguments in parameter order. An omitted argument before another one becomes its default. */
@@ -585,7 +616,7 @@ function orderedCodes(e: Emitter, args: readonly Hir.Expr[], params: readonly nu
   const codes = argumentCodes(e, args, hasTypes)
   const isInOrder = params.every((param, index) => index === 0 || param > (params[index - 1] ?? 0))
   // Arguments are evaluated as they are written.
-  if (!isInOrder) keepValues(e, codes, e.out.length)
+  if (!isInOrder) keepValues(e, codes, args, e.out.length)
   const ordered: Doc[] = Array.from({ length: Math.max(-1, ...params) + 1 }, () => 'undefined')
   for (const [index, param] of params.entries()) ordered[param] = (codes[index] as TypeScriptCode).doc
   return ordered
@@ -653,7 +684,10 @@ export function lambdaCode(e: Emitter, node: Hir.Lambda, hasTypes: boolean): Typ
       isCancellable: node.isCancellable || e.frame.isCancellable,
       onFailure: sink.kind === 'drop' ? 'throw' : 'return'
     }
-    const head: Doc = [isAsync ? 'async ' : '', list]
+    const isKnown = sink.kind === 'drop' || !(needsStatements(body) ? isOpenType(result) : isOpen(body))
+    const printed = isKnown ? null : e.file.type(result)
+    const annotation = printed === null ? '' : `: ${isAsync ? `Promise<${printed}>` : printed}`
+    const head: Doc = [isAsync ? 'async ' : '', list, annotation]
     if (needsStatements(body)) return arrow(head, functionBody(e, body, frame, sink))
     return inFrame(e, frame, () => arrow(head, returnedCode(e, body)))
   })
@@ -715,7 +749,7 @@ function loopCode(e: Emitter, node: Hir.For): TypeScriptCode {
 /** Translates `for` as a call of `map`. */
 function mappedCode(e: Emitter, node: Hir.For): TypeScriptCode {
   const { binding, index, iterable, body } = node
-  const over = expression(e, iterable)
+  const over = inferred(e, iterable)
   return inScope(e, () => {
     const target = targetCode(e, binding)
     let position = index === null ? null : bind(e, index).name
@@ -728,12 +762,10 @@ function mappedCode(e: Emitter, node: Hir.For): TypeScriptCode {
       value = e.views?.item(e, node, take) ?? expression(e, body)
     })
     const made = statements.length === 0 ? value : [...statements, ['return ', value.doc]]
-    const head: Doc =
-      position === null
-        ? typeof target === 'string'
-          ? target
-          : ['(', target, ')']
-        : ['(', target, ', ', position, ')']
+    const printed = isOpen(body) ? e.file.type(typeOf(e, body)) : null
+    const isPlain = position === null && printed === null && typeof target === 'string'
+    const params: Doc = position === null ? target : [target, ', ', position]
+    const head: Doc = isPlain ? target : ['(', params, ')', printed === null ? '' : `: ${printed}`]
     return code([operand(iterated(over, typeOf(e, iterable)), Level.postfix), '.map(', arrow(head, made).doc, ')'])
   })
 }
@@ -750,7 +782,7 @@ function collect(e: Emitter, write: () => void): Doc[] {
 
 /** Translates `for` as a statement. `collected` names the list that receives the body's values. */
 function eachStatement(e: Emitter, { binding, index, iterable, body }: Hir.For, collected: string | null): void {
-  const over = expression(e, iterable)
+  const over = inferred(e, iterable)
   const type = typeOf(e, iterable)
   const list = isNamed(type, 'str') && index === null ? over : iterated(over, type)
   let head: Doc = ''
@@ -933,21 +965,6 @@ export function letStatement(e: Emitter, { pattern, value }: Hir.Let, isAnnotate
   e.out.push([`${isMutable ? 'let' : 'const'} ${name}${annotation} = `, made.doc])
 }
 
-/** True for values whose type TypeScript cannot infer from themselves. */
-function isOpen(value: Hir.Expr): boolean {
-  switch (value.kind) {
-    case 'List':
-      return value.items.length === 0 || value.items.some(isOpen)
-    case 'Map':
-    case 'Struct':
-      return true
-    case 'Variant':
-      return value.type.kind === 'named' && value.type.args.length > 0
-    default:
-      return false
-  }
-}
-
 function updateStatement(e: Emitter, node: Hir.Update): void {
   const { place, operator, value } = node
   if (typeof place.root !== 'number') {
@@ -975,7 +992,8 @@ function updatePart(e: Emitter, { place, operator, value }: Hir.Update): void {
     if (!('index' in part)) return part
     const made = expression(e, part.index)
     const isRepeated = operator !== null || position < last
-    const isUnchanged = isLiteral(part.index) || (!changes && part.index.kind === 'Local')
+    const isUnchanged =
+      (part.index.kind !== 'Tuple' && isLiteral(part.index)) || (!changes && part.index.kind === 'Local')
     const isKept = !isUnchanged && (isRepeated || changes || contains(part.index, mayHaveEffects))
     return { index: isKept ? stable(named(e, made, 'at')) : made, type: typeOf(e, part.index) }
   })
@@ -1086,18 +1104,17 @@ function updateState(e: Emitter, { operator, value }: Hir.Update, local: Hir.Loc
   e.out.push([`${binding.setter}(`, arrow(binding.name, made).doc, ')'])
 }
 
-function isLiteral(node: Hir.Expr): boolean {
-  return node.kind === 'Int' || node.kind === 'Str' || (node.kind === 'Unary' && isLiteral(node.operand))
-}
-
 // Matches
 
 /** Translates `match`: to a switch if the arms only distinguish variants, else to a chain of conditions. */
 function matchInto(e: Emitter, { subject, arms }: Hir.Match, sink: Sink): void {
   const made = expression(e, subject)
   const type = typeOf(e, subject)
-  const isTuple = subject.kind === 'Tuple'
-  const value = named(e, isTuple ? { ...made, doc: [made.doc, ' as const'] } : made, 'value')
+  const isTuple = subject.kind === 'Tuple' && !isLiteral(subject)
+  // Of a literal, TypeScript would expect no other value.
+  const isFixed = isLiteral(subject) || (isOpen(subject) && !isTuple)
+  const held = isFixed ? withType(e, subject, made) : made
+  const value = named(e, isTuple ? { ...made, doc: [made.doc, ' as const'] } : held, 'value')
   const tests = arms.map(arm => arm.patterns.map(pattern => patternTest(pattern, value, type, e.file.program)))
   if (isSwitch(e, arms, tests, type)) switchInto(e, value, arms, tests, type, sink)
   else conditionsInto(e, arms, tests, type, sink)

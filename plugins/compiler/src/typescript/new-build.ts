@@ -1,6 +1,5 @@
-import { liveQueriesOf } from '@svc/contracts'
-import { ByteOffsets } from '../hir/byte-offsets.ts'
-import { CodeLowering } from '../hir/code.ts'
+import { codeOfModule } from '../hir/code.ts'
+import { liveQueries } from '../hir/facts.ts'
 import type { HirModule } from '../hir/hir.ts'
 import type { Module } from '../syntax/ast.ts'
 import { typesOf } from '../types/check-module.ts'
@@ -10,9 +9,9 @@ import { TypeScriptTypes } from './types.ts'
 
 /** Begins the translation of a module without errors. */
 export function newBuild(module: Module, source: string, hir: HirModule): Build {
-  const code = new CodeLowering(typesOf(module), new ByteOffsets(source))
+  const code = codeOfModule(typesOf(module), source)
   return {
-    program: new EmittedProgram(code, source, new Set(liveQueriesOf(hir).keys())),
+    program: new EmittedProgram(code, source, liveQueries(code)),
     types: new TypeScriptTypes(hir),
     helpers: new Set(),
     shared: new Set()
