@@ -52,7 +52,8 @@ const FOUND: Readonly<Record<string, string>> = {
   'the receiver of a method is evaluated before an argument that needs statements':
     'fn at(n: int) to int { print("at", n)\n n }\nfn main() { print(at(1).max((match Some(at(2)) { Some(n) => n\n None => 0 }))) }',
   'the result of a generic call keeps its type':
-    'fn choose[T](flag: bool, a: T, b: T) to T { if flag { a } else { b } }\nfn main() { print(choose(true, 7, 8) / 2, choose(true, 1.5dec, 2dec) + 1dec) }'
+    'fn choose[T](flag: bool, a: T, b: T) to T { if flag { a } else { b } }\nfn main() { print(choose(true, 7, 8) / 2, choose(true, 1.5dec, 2dec) + 1dec) }',
+  'halves are rounded away from zero': 'fn main() { print((-0.5).round(), (-1.5).round(), (2.5).round()) }'
 }
 
 t.test('programs that once gave different results give the same', async t => {
