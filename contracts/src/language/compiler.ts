@@ -2,7 +2,7 @@ import { service } from '@svc/plugin-sdk'
 import type { ProgramFacts } from './facts.ts'
 import type { GuardDeclaration } from './guards.ts'
 import type { Body } from './hir/expressions.ts'
-import type { HirBlock, HirExpression, HirModule, HirParam, HirSpan } from './hir.ts'
+import type { HirModule, HirParam, HirSpan } from './hir.ts'
 import type { RowRules } from './row-rules.ts'
 import type { ProgramUsers } from './users.ts'
 
@@ -56,10 +56,8 @@ export interface Program extends ProgramText {
   readonly module: HirModule
   /** Functions with `@test` and `@forall`. */
   readonly tests: readonly ProgramTest[]
-  /** `const`, and `let` outside functions, in source order. */
-  readonly constants: HirBlock
-  /** The constants, in source order: one `Let` each. Its variables are the names of the constants. */
-  readonly constantCode: readonly Body[]
+  /** `const`, and `let` outside functions, in source order: one `Let` each, whose variables are the constants. */
+  readonly constants: readonly Body[]
   /** Preconditions and postconditions of functions, from `@require`, `@ensure` and `@invariant`. */
   readonly conditions: readonly ProgramCondition[]
   /** Names of the browser components. */
@@ -70,7 +68,6 @@ export interface Program extends ProgramText {
   readonly defaults: readonly {
     readonly type: string
     readonly field: string
-    readonly value: HirExpression
     readonly code: Body
   }[]
   /** Guards of functions, routes and pages, in source order. A declaration without a guard is not listed. */
@@ -90,7 +87,6 @@ export interface ProgramTest {
   readonly title: string | null
   readonly kind: 'test' | 'forall'
   readonly params: readonly HirParam[]
-  readonly body: HirBlock
   readonly code: Body
   readonly span: HirSpan
 }
@@ -113,7 +109,6 @@ export interface ProgramCondition {
   /** Name of the function. */
   readonly of: string
   readonly kind: 'require' | 'ensure' | 'invariant'
-  readonly condition: HirExpression
   /** One expression. Its variables are the parameters of the function, then `result` in a postcondition. */
   readonly code: Body
   /** Message for a violation; null if none is declared. */

@@ -1,11 +1,6 @@
 import type { Body } from './hir/expressions.ts'
-import type { HirBlock, HirExpression, HirType } from './hir-expressions.ts'
 
-/**
- * A module with resolved names and parsed decorators, in exactly the form of the IR document. A struct is an object, an
- * enum variant is `{"Variant": payload}`, and spans are byte offsets into the UTF-8 source. Optional keys are
- * extensions that consumers of the original fifteen arrays ignore.
- */
+/** The declarations of a program, with their code as typed nodes. Decorators are parsed. */
 export interface HirModule {
   readonly imports: readonly HirImport[]
   readonly rust_imports: readonly HirRustImport[]
@@ -30,9 +25,6 @@ export interface HirSpan {
   readonly end: number
 }
 
-/** Number of a definition, unique in its module. */
-export type DefId = number
-
 export interface HirImport {
   readonly module_path: readonly string[]
   /** Name in the module. */
@@ -52,12 +44,10 @@ export interface HirRustImport {
 }
 
 export interface HirFunction {
-  readonly id: DefId
   readonly name: string
   readonly generics: readonly string[]
   readonly params: readonly HirParam[]
   readonly return_type: HirType | null
-  readonly body: HirBlock
   readonly code: Body
   readonly is_component: boolean
   readonly is_async: boolean
@@ -69,27 +59,20 @@ export interface HirFunction {
   readonly is_deprecated: boolean
   /** As in the source: `1h`. */
   readonly schedule_interval?: string
-  readonly postconditions: readonly HirPostcondition[]
   readonly span: HirSpan
 }
 
-export interface HirPostcondition {
-  readonly condition: HirExpression
-  readonly fallback: string | null
-}
-
 export interface HirParam {
-  readonly id: DefId
   readonly name: string
   readonly type_ann: HirType | null
-  readonly default: HirExpression | null
+  /** True if an argument may be omitted. */
+  readonly hasDefault: boolean
   readonly span: HirSpan
 }
 
 export type HirNamedField = readonly [name: string, type: HirType]
 
 export interface HirTypeDeclaration {
-  readonly id: DefId
   readonly name: string
   /** Empty for structs and aliases. */
   readonly variants: readonly HirVariant[]
@@ -116,7 +99,6 @@ export interface HirRoute {
   readonly route_contract: string
   readonly params?: readonly HirParam[]
   readonly return_type: HirType | null
-  readonly body: HirBlock
   readonly code: Body
   readonly span: HirSpan
 }
@@ -125,7 +107,6 @@ export interface HirHandler {
   readonly event_name: string
   readonly params: readonly HirParam[]
   readonly return_type: HirType | null
-  readonly body: HirBlock
   readonly code: Body
   readonly span: HirSpan
 }
@@ -133,12 +114,10 @@ export interface HirHandler {
 export interface HirStateField {
   readonly name: string
   readonly type_ann: HirType | null
-  readonly default?: HirExpression
   readonly span: HirSpan
 }
 
 export interface HirActor {
-  readonly id: DefId
   readonly name: string
   readonly params?: readonly HirParam[]
   readonly state_fields?: readonly HirStateField[]
@@ -150,35 +129,28 @@ export interface HirActor {
 
 /** A workflow. */
 export interface HirProcess {
-  readonly id: DefId
   readonly name: string
   readonly params: readonly HirParam[]
   readonly return_type: HirType | null
-  readonly body: HirBlock
   readonly code: Body
   readonly span: HirSpan
 }
 
 export interface HirActivity extends HirProcess {
-  /** Options after `with`. */
-  readonly options?: HirExpression
   /** Options after `with`: one expression, which may read the parameters. */
   readonly optionsCode?: Body
 }
 
 export interface HirEndpoint {
-  readonly id: DefId
   readonly name: string
   readonly params: readonly HirParam[]
   readonly return_type: HirType | null
-  readonly body: HirBlock
   readonly code: Body
   readonly route_path: string
   readonly span: HirSpan
 }
 
 export interface HirTable {
-  readonly id: DefId
   readonly name: string
   /** Columns without `_id`, which every table has. */
   readonly fields: readonly HirColumn[]
@@ -190,7 +162,6 @@ export interface HirTable {
 export interface HirColumn {
   readonly name: string
   readonly type_ann: HirType
-  readonly default?: HirExpression
   /** The default: one expression. */
   readonly code?: Body
   readonly span: HirSpan
@@ -208,25 +179,30 @@ export interface HirResource {
 }
 
 export interface HirAgent {
-  readonly id: DefId
   readonly name: string
   readonly version: string | null
   readonly state_fields: readonly HirStateField[]
-  readonly handlers: readonly (Omit<HirHandler, 'span'> & { readonly is_traced: boolean; readonly span: HirSpan })[]
+  readonly handlers: readonly HirHandler[]
   readonly migrations: readonly HirMigration[]
   /** As of an actor. */
   readonly code: Body
   /** Properties such as `instructions` and `tools`. */
-  readonly properties?: readonly { readonly name: string; readonly value: HirExpression; readonly code: Body }[]
+  readonly properties?: readonly { readonly name: string; readonly code: Body }[]
   readonly is_deprecated: boolean
   readonly span: HirSpan
 }
 
 export interface HirMigration {
   readonly from_version: string
-  readonly body: HirBlock
   readonly code: Body
   readonly span: HirSpan
 }
 
-export type * from './hir-expressions.ts'
+/** A type as written, or as inferred for a result. */
+export type HirType =
+  | { readonly Named: string }
+  | { readonly Generic: readonly [name: string, args: readonly HirType[]] }
+  | { readonly Function: readonly [params: readonly HirType[], result: HirType] }
+  | { readonly Tuple: readonly HirType[] }
+  | 'Unit'
+  | 'Decimal'

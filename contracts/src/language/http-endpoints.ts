@@ -59,7 +59,7 @@ export function pathParameters(path: string): string[] {
 export function routeParameters({ path, params = [], span }: HirRoute): HirParam[] {
   const undeclared = pathParameters(path).filter(name => !params.some(each => each.name === name))
   const implicit = [...undeclared, 'request'].filter(name => !params.some(each => each.name === name))
-  return [...params, ...implicit.map(name => ({ id: -1, name, type_ann: { Named: 'str' }, default: null, span }))]
+  return [...params, ...implicit.map(name => ({ name, type_ann: { Named: 'str' }, hasDefault: false, span }))]
 }
 
 /** Where a request carries an endpoint's arguments: path, query and body. */
@@ -112,7 +112,7 @@ export function isPlainType(type: HirType | null): boolean {
 
 /** Returns whether a caller must pass the argument. */
 export function isRequiredParam(param: HirParam): boolean {
-  return param.default === null && !isOptionalType(param.type_ann)
+  return !param.hasDefault && !isOptionalType(param.type_ann)
 }
 
 /** Returns whether a member of that type may be omitted. */

@@ -13,7 +13,7 @@ import {
   hasErrors
 } from './compile.ts'
 import { formatCommand, runFormat } from './format-command.ts'
-import { lower } from './hir/lower.ts'
+import { lower } from './ir/lower.ts'
 import { entry, type RunEntry } from './jobs/compile-job.ts'
 import { compileSource } from './jobs/compile-thread.ts'
 import { logTo } from './log-file.ts'

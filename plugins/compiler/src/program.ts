@@ -1,54 +1,43 @@
-import type { HirBlock, Program, ProgramIndex, ProgramTest } from '@svc/contracts'
+import type { Program, ProgramIndex, ProgramTest } from '@svc/contracts'
 import { readRowRules } from './check/users/row-rules.ts'
 import { readUsers } from './check/users/users.ts'
 import type { CheckedFile } from './compile.ts'
-import { ByteOffsets } from './hir/byte-offsets.ts'
-import { CodeLowering } from './hir/code.ts'
+import { type CodeLowering, codeOfModule } from './hir/code.ts'
 import { conditionsOf } from './hir/conditions.ts'
 import { programFacts } from './hir/facts.ts'
 import { lowerGuards } from './hir/guards.ts'
-import { lower } from './hir/lower.ts'
-import { type Conversions, ExpressionLowering, type RecordTypes } from './hir/lower-expressions.ts'
+import { lowerModule, lowerParams } from './hir/module.ts'
 import type { Declaration, FunctionDeclaration, Index, Table } from './syntax/ast.ts'
 import { requestedCapabilities } from './syntax/requested-capabilities.ts'
 import { typesOf } from './types/check-module.ts'
-import { tablesOf } from './types/db/db-tables.ts'
 import { indexOptions } from './types/db/index-options.ts'
 
 /** Returns a module without errors in the form that the interpreter runs. */
 export function programOf({ parsed: { module, tokens }, file: { path, text }, types }: CheckedFile): Program {
-  const records: RecordTypes = types?.records ?? new Map()
-  const conversions: Conversions = expression => types?.conversionOf(expression) ?? null
-  const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records, conversions)
   const functions = module.items.filter(item => item.kind === 'Function')
-  const code = new CodeLowering(types ?? typesOf(module), new ByteOffsets(text))
-  const lowered = lower(module, text, { records, conversions, code })
+  const code = codeOfModule(types ?? typesOf(module), text)
   const { users } = readUsers(module)
   const rules = module.items.flatMap(item => (item.kind === 'Table' ? (readRowRules(item, module).rules ?? []) : []))
-  const guards = lowerGuards(module, span => bodies.span(span))
+  const guards = lowerGuards(module, span => code.module.span(span))
   return {
     path,
     text,
-    module: lowered,
-    tests: functions.flatMap(fn => testOf(fn, bodies, code)),
-    constants: module.items.flatMap((item): HirBlock => {
-      return item.kind === 'Const' ? [bodies.statement(item.statement)] : []
-    }),
-    constantCode: module.items.flatMap(item => (item.kind === 'Const' ? [code.constant(item)] : [])),
+    module: lowerModule(code, text),
+    tests: functions.flatMap(fn => testOf(fn, code)),
+    constants: module.items.flatMap(item => (item.kind === 'Const' ? [code.constant(item)] : [])),
     conditions: functions.flatMap(fn =>
       conditionsOf(fn).map(({ value, ...condition }) => ({
         of: fn.name.text,
         ...condition,
-        condition: bodies.expression(value),
         code: code.condition(fn, value)
       }))
     ),
     components: module.items.flatMap(item => (item.kind === 'Component' ? [item.name.text] : [])),
     indexes: module.items.flatMap(item => {
-      if (item.kind === 'Table') return uniqueColumns(item, users, bodies)
-      return item.kind === 'Index' ? [indexOf(item, bodies)] : []
+      if (item.kind === 'Table') return uniqueColumns(item, users, code)
+      return item.kind === 'Index' ? [indexOf(item, code)] : []
     }),
-    defaults: module.items.flatMap(item => defaultsOf(item, bodies, code)),
+    defaults: module.items.flatMap(item => defaultsOf(item, code)),
     guards,
     facts: programFacts(code, { guards, rules }),
     capabilities: requestedCapabilities(tokens),
@@ -57,18 +46,18 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, ty
   }
 }
 
-function testOf(fn: FunctionDeclaration, bodies: ExpressionLowering, code: CodeLowering): ProgramTest[] {
+function testOf(fn: FunctionDeclaration, code: CodeLowering): ProgramTest[] {
   const { role, roleDecorator } = fn
   if (fn.body === null || (role !== 'test' && role !== 'forall' && role !== 'fuzz')) return []
   const [argument] = roleDecorator?.args ?? []
   const title = argument?.value.kind === 'String' ? argument.value.value : (roleDecorator?.strings[0]?.value ?? null)
   const kind = role === 'test' ? 'test' : 'forall'
-  const params = bodies.params(fn.params)
-  const body = bodies.block(fn.body)
-  return [{ name: fn.name.text, title, kind, params, body, code: code.function(fn), span: bodies.span(fn) }]
+  const params = lowerParams(fn.params, code.module)
+  const span = code.module.span(fn)
+  return [{ name: fn.name.text, title, kind, params, code: code.function(fn), span }]
 }
 
-function indexOf(index: Index, bodies: ExpressionLowering): ProgramIndex {
+function indexOf(index: Index, { module }: CodeLowering): ProgramIndex {
   const { variant, table, name, columns } = index
   const option = indexOptions(index).find(({ problem }) => problem === null)?.value ?? null
   return {
@@ -78,7 +67,7 @@ function indexOf(index: Index, bodies: ExpressionLowering): ProgramIndex {
     columns: columns.map(({ text }) => text),
     option: variant === 'btree' ? null : option,
     unique: variant === 'btree' && option === 'true',
-    span: bodies.span(index)
+    span: module.span(index)
   }
 }
 
@@ -86,7 +75,7 @@ function indexOf(index: Index, bodies: ExpressionLowering): ProgramIndex {
 function uniqueColumns(
   { name: table, fields }: Table,
   users: Program['users'],
-  bodies: ExpressionLowering
+  { module }: CodeLowering
 ): ProgramIndex[] {
   const identity = users?.table === table.text ? users.identity : null
   return fields
@@ -98,15 +87,13 @@ function uniqueColumns(
       columns: [name.text],
       option: null,
       unique: true,
-      span: bodies.span(field)
+      span: module.span(field)
     }))
 }
 
-function defaultsOf(item: Declaration, bodies: ExpressionLowering, code: CodeLowering): Program['defaults'] {
+function defaultsOf(item: Declaration, code: CodeLowering): Program['defaults'] {
   if (item.kind !== 'Type' || item.definition.form !== 'struct') return []
   return item.definition.fields.flatMap(({ name, value }) =>
-    value === null
-      ? []
-      : [{ type: item.name.text, field: name.text, value: bodies.expression(value), code: code.value(value) }]
+    value === null ? [] : [{ type: item.name.text, field: name.text, code: code.value(value) }]
   )
 }

@@ -10,7 +10,6 @@ export interface Span {
 /** A node of the code. It is also its span. */
 interface Node<K extends string> extends Span {
   readonly kind: K
-  readonly span: Span
 }
 
 interface Value<K extends string> extends Node<K> {
@@ -304,7 +303,6 @@ export interface MatchArm extends Span {
   readonly patterns: readonly Pattern[]
   readonly guard: Expr | null
   readonly body: Expr
-  readonly span: Span
 }
 
 export interface If extends Value<'If'> {
@@ -378,7 +376,6 @@ export interface Attribute extends Span {
   readonly name: string
   /** null for an attribute without a value. */
   readonly value: Expr | null
-  readonly span: Span
 }
 
 export interface Fragment extends Value<'Fragment'> {

@@ -46,8 +46,8 @@ ${rows.join('\n')}
 function endpointRow(endpoint: HttpEndpoint): string {
   const { kind, name, params, route } = endpoint
   const { path, query, body } = httpInputOf(endpoint)
-  const isOptional = ({ default: value, type_ann: type }: (typeof params)[number]): boolean =>
-    value !== null || (typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Option')
+  const isOptional = ({ hasDefault, type_ann: type }: (typeof params)[number]): boolean =>
+    hasDefault || (typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Option')
   const needsNothing = path.length === 0 && body.kind === 'none' && query.every(isOptional)
   const address = escapeHtml(route.path)
   const shown = route.method === 'GET' && needsNothing ? `<a href="${address}">${address}</a>` : address

@@ -67,7 +67,7 @@ function fromObject(json: Record<string, unknown>, params: readonly Named[], of:
 }
 
 function argument(json: unknown, { param, codec }: Named): Value | undefined {
-  if (json === undefined && param.default !== null) return undefined
+  if (json === undefined && param.hasDefault) return undefined
   try {
     return json === undefined && !codec.isOptional ? mismatch(codec.name, 'nothing') : codec.decode(json)
   } catch (thrown) {

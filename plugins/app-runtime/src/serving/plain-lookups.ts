@@ -37,7 +37,7 @@ export function plainLookups(program: Program): PlainLookups {
   }
   return {
     queries,
-    program: { ...program, module: own, tests: [], constants: [], constantCode: [], conditions: [] }
+    program: { ...program, module: own, tests: [], constants: [], conditions: [] }
   }
 }
 

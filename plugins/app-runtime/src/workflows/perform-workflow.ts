@@ -57,9 +57,9 @@ function argumentsOf(
   if (unknown !== undefined) {
     throw runErrors.create('RUN_ARGUMENTS', `the workflow ${name} has no parameter ${unknown}`)
   }
-  return params.map(({ name: key, type_ann, default: otherwise }) => {
+  return params.map(({ name: key, type_ann, hasDefault }) => {
     const json = named[key]
-    if (json === undefined && otherwise !== null) return undefined
+    if (json === undefined && hasDefault) return undefined
     return json === undefined && isKnown ? null : types.decode(json, type_ann, key)
   })
 }

@@ -107,5 +107,5 @@ export function checkWorkflows({ compiler }: Pick<Runner, 'compiler'>): CommandH
 }
 
 function describe({ name, params }: HirProcess) {
-  return { name, params: params.map(param => ({ name: param.name, required: param.default === null })) }
+  return { name, params: params.map(param => ({ name: param.name, required: !param.hasDefault })) }
 }

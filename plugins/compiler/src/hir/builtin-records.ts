@@ -37,19 +37,13 @@ export const BUILTIN_RECORDS: readonly string[] = RECORDS.map(({ name }) => name
 
 /**
  * Returns the declarations of the builtin records that a module uses, so that the types of its results are described
- * like those it declares. `inferred`: names that it uses without writing them. `define` numbers the declarations.
+ * like those it declares. `inferred`: names that it uses without writing them.
  */
-export function builtinRecords(
-  module: Module,
-  source: string,
-  inferred: ReadonlySet<string>,
-  define: () => number
-): HirTypeDeclaration[] {
+export function builtinRecords(module: Module, source: string, inferred: ReadonlySet<string>): HirTypeDeclaration[] {
   const used = RECORDS.filter(
     ({ name }) => !isDeclared(module, name) && (inferred.has(name) || (source.includes(name) && isNamed(module, name)))
   )
   return used.map(({ name, generics, fields }) => ({
-    id: define(),
     name,
     variants: [],
     fields,

@@ -11,7 +11,6 @@ import { resolved, type Type } from '../types/type.ts'
 import { databaseOf, isDatabaseCall } from './database.ts'
 import { elementOfCall } from './element-calls.ts'
 import type { Lowering } from './lowering.ts'
-import type { At } from './module-scope.ts'
 
 /** A call. A value that `|>` passes is the first argument. */
 interface Site {
@@ -19,7 +18,7 @@ interface Site {
   /** For each argument, the index of its parameter; null if the callee takes them in order, or by unknown names. */
   readonly order: readonly number[] | null
   readonly type: Hir.Type
-  readonly span: At
+  readonly span: Hir.Span
 }
 
 /** Names of the constructors that every program has, by the names in programs. */
@@ -38,7 +37,13 @@ export function callOf(lowering: Lowering, call: Call): Hir.Expr {
 }
 
 /** Lowers `left |> right`: a call of `right` with `left` as its first argument. */
-export function pipeOf(lowering: Lowering, left: Expression, right: Expression, type: Hir.Type, span: At): Hir.Expr {
+export function pipeOf(
+  lowering: Lowering,
+  left: Expression,
+  right: Expression,
+  type: Hir.Type,
+  span: Hir.Span
+): Hir.Expr {
   const { module } = lowering
   const first: Argument = { kind: 'Argument', start: left.start, end: left.end, name: null, value: left }
   if (right.kind !== 'Call') return lowerCall(lowering, right, { args: [first], order: null, type, span })
@@ -229,7 +234,7 @@ function callHandler(lowering: Lowering, target: Hir.Expr, actor: Actor | Agent,
 }
 
 /** Lowers `spawn(Actor)` and `spawn(Actor(1))`. */
-export function spawnOf(lowering: Lowering, { target }: Spawn, type: Hir.Type, span: At): Hir.Expr {
+export function spawnOf(lowering: Lowering, { target }: Spawn, type: Hir.Type, span: Hir.Span): Hir.Expr {
   const { module } = lowering
   const args = target.kind === 'Call' ? target.args : []
   const named = target.kind === 'Call' ? target.callee : target

@@ -18,7 +18,7 @@ import type {
 import type { Type } from '../types/type.ts'
 import type { TypedModule } from '../types/typed-module.ts'
 import { BodyScope } from './body-scope.ts'
-import type { ByteOffsets } from './byte-offsets.ts'
+import { ByteOffsets } from './byte-offsets.ts'
 import { BodyLowering, type Frame, frameOf } from './lower-body.ts'
 import { ModuleScope } from './module-scope.ts'
 
@@ -33,6 +33,17 @@ const OUTSIDE: Frame = { returnsResult: false, returnsFailures: false }
 
 /** The head of a body, and its block. */
 type Parts = Omit<Hir.Body, 'locals'>
+
+const known = new WeakMap<TypedModule, CodeLowering>()
+
+/** Returns the lowering of a module without errors, which several parts of a build use. `source` is its text. */
+export function codeOfModule(typed: TypedModule, source: string): CodeLowering {
+  const before = known.get(typed)
+  if (before !== undefined) return before
+  const code = new CodeLowering(typed, new ByteOffsets(source))
+  known.set(typed, code)
+  return code
+}
 
 /** Lowers the code of the declarations of a module without errors: one body each, once. */
 export class CodeLowering {

@@ -30,6 +30,7 @@ export function databaseOf(lowering: Lowering, call: Call, keepsResult: boolean)
   }
   const { operation } = chain
   const { args, limit, offset, page } = operation
+  if (page !== null) module.records.add('Page')
   const maybe = (expression: Expression | null): Hir.Expr | null =>
     expression === null ? null : lowering.value(expression)
   return {

@@ -1,7 +1,6 @@
 import type { Hir } from '@svc/contracts'
 import type { Argument } from '../syntax/ast-expressions.ts'
 import type { Lowering } from './lowering.ts'
-import type { At } from './module-scope.ts'
 
 /**
  * Lowers a call with positional arguments that is an element: `heading("Tasks")`, `Card(task)`. Returns null for a name
@@ -10,7 +9,7 @@ import type { At } from './module-scope.ts'
 export function elementOfCall(
   lowering: Lowering,
   tag: string,
-  { args, type, span }: { readonly args: readonly Argument[]; readonly type: Hir.Type; readonly span: At }
+  { args, type, span }: { readonly args: readonly Argument[]; readonly type: Hir.Type; readonly span: Hir.Span }
 ): Hir.Element | null {
   const { module } = lowering
   const attribute = (name: string, { value }: Argument): Hir.Attribute => ({

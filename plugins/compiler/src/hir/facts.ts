@@ -1,5 +1,6 @@
 import {
   type Facts,
+  factsOf,
   type GuardDeclaration,
   type Hir,
   type HirDbPlan,
@@ -71,6 +72,15 @@ export function programFacts(code: CodeLowering, { guards, rules }: Parts): Prog
     usesFiles: [...natives].some(native => native.startsWith('std.files.')),
     usesDatabase: collected.usesDatabase
   }
+}
+
+/** Returns the names of the queries whose changed results clients receive. */
+export function liveQueries(code: CodeLowering): Set<string> {
+  const facts = programFacts(code, { guards: [], rules: [] })
+  const queries = code.module.typed.module.items.flatMap(item =>
+    item.kind === 'Function' && item.role === 'query' ? [item.name.text] : []
+  )
+  return new Set(queries.filter(name => factsOf(facts, name).live.length > 0))
 }
 
 /** Reads the code of all declarations once. */

@@ -2,5 +2,4 @@
 export { ByteOffsets } from './byte-offsets.ts'
 export { CodeLowering } from './code.ts'
 export { lowerComponent } from './components.ts'
-export type { HirExpression, HirModule } from './hir.ts'
-export { lower } from './lower.ts'
+export { lowerModule } from './module.ts'

@@ -1,6 +1,5 @@
 import type { Hir } from '@svc/contracts'
 import type { LiteralPattern } from '../syntax/ast-statements.ts'
-import type { At } from './module-scope.ts'
 import type { TypeTable } from './type-table.ts'
 
 /** Returns a number if it is exact, else a bigint. */
@@ -14,7 +13,7 @@ export function literalOf(
   { value, isNegative }: LiteralPattern,
   subject: Hir.Type,
   types: TypeTable,
-  span: At
+  span: Hir.Span
 ): Hir.Int | Hir.Float | Hir.Decimal | Hir.Str | Hir.Bool {
   const sign = isNegative ? '-' : ''
   switch (value.kind) {

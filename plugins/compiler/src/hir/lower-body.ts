@@ -35,7 +35,7 @@ import { callOf, pipeOf, spawnOf } from './calls.ts'
 import { databaseOf, isDatabaseCall } from './database.ts'
 import { intOf, literalOf } from './literals.ts'
 import type { Lowering } from './lowering.ts'
-import { type At, type ModuleScope, spanOf } from './module-scope.ts'
+import { type ModuleScope, spanOf } from './module-scope.ts'
 
 const BINARY = {
   is: 'is',
@@ -167,7 +167,7 @@ export class BodyLowering implements Lowering {
     }
   }
 
-  #convert(conversion: Hir.Convert['conversion'], type: Hir.Type, expression: Expression, span: At): Hir.Convert {
+  #convert(conversion: Hir.Convert['conversion'], type: Hir.Type, expression: Expression, span: Hir.Span): Hir.Convert {
     return { kind: 'Convert', type, conversion, operand: this.#plain(expression, false), ...span }
   }
 
@@ -228,7 +228,7 @@ export class BodyLowering implements Lowering {
     return isKept ? this.#ok(read) : read
   }
 
-  #simple(expression: Expression, type: Hir.Type, span: At): Hir.Expr {
+  #simple(expression: Expression, type: Hir.Type, span: Hir.Span): Hir.Expr {
     switch (expression.kind) {
       case 'Int':
         return { kind: 'Int', type, value: intOf(expression.digits), ...span }
@@ -287,7 +287,7 @@ export class BodyLowering implements Lowering {
 
   // Names
 
-  #name({ name }: Identifier, type: Hir.Type, span: At): Hir.Expr {
+  #name({ name }: Identifier, type: Hir.Type, span: Hir.Span): Hir.Expr {
     const { module } = this
     const bound = this.scope.lookup(name)
     switch (bound?.kind) {
@@ -315,7 +315,7 @@ export class BodyLowering implements Lowering {
     return { kind: 'Variant', type, name, args: [], fields: [], ...span }
   }
 
-  #native(name: string, type: Hir.Type, span: At): Hir.Expr {
+  #native(name: string, type: Hir.Type, span: Hir.Span): Hir.Expr {
     const native = this.module.native(name)
     if (native === undefined) return { kind: 'Unresolved', type, name, ...span }
     switch (name) {
@@ -338,7 +338,7 @@ export class BodyLowering implements Lowering {
     return this.scope.lookup(name) !== undefined
   }
 
-  #member(node: Member, type: Hir.Type, span: At): Hir.Expr {
+  #member(node: Member, type: Hir.Type, span: Hir.Span): Hir.Expr {
     const path = this.module.namespacePath(node, name => this.isLocal(name))
     if (path !== null) {
       const split = path.lastIndexOf('.')
@@ -354,20 +354,20 @@ export class BodyLowering implements Lowering {
     return { kind: 'Field', type, object, name, ...span }
   }
 
-  #index({ object, index }: IndexAccess, type: Hir.Type, span: At): Hir.Expr {
+  #index({ object, index }: IndexAccess, type: Hir.Type, span: Hir.Span): Hir.Expr {
     return { kind: 'Index', type, object: this.value(object), index: this.value(index), ...span }
   }
 
   // Records
 
-  #object(literal: ObjectLiteral, type: Hir.Type, span: At): Hir.Expr {
+  #object(literal: ObjectLiteral, type: Hir.Type, span: Hir.Span): Hir.Expr {
     const name = this.module.typed.records.get(literal)
     if (name !== undefined) return this.#structOf(name, this.module.types.named(name), literal.entries, span)
     if (type.kind === 'named' && type.name === 'Map') return this.#map(literal, type, span)
     return { kind: 'Record', type, fields: this.#entries(literal.entries), ...span }
   }
 
-  #map({ entries }: ObjectLiteral, type: Hir.Type, span: At): Hir.MapLiteral {
+  #map({ entries }: ObjectLiteral, type: Hir.Type, span: Hir.Span): Hir.MapLiteral {
     return { kind: 'Map', type, entries: this.#entries(entries), ...span }
   }
 
@@ -375,12 +375,12 @@ export class BodyLowering implements Lowering {
     return entries.map(entry => [entryKey(entry), this.value(entryValue(entry))])
   }
 
-  #structOf(name: string, type: Hir.Type, entries: readonly ObjectEntry[], span: At): Hir.Struct {
+  #structOf(name: string, type: Hir.Type, entries: readonly ObjectEntry[], span: Hir.Span): Hir.Struct {
     return { kind: 'Struct', type, name, fields: this.#entries(entries), ...span }
   }
 
   /** Lowers `Point { x: 1 }`, and `Circle { r: 1.0 }` of a type with variants. */
-  #struct({ name, entries }: StructLiteral, type: Hir.Type, span: At): Hir.Expr {
+  #struct({ name, entries }: StructLiteral, type: Hir.Type, span: Hir.Span): Hir.Expr {
     const variant = this.module.variant(name.text)
     if (variant === undefined) return this.#structOf(name.text, type, entries, span)
     const fields = entries.map(entry => variant.fields.findIndex(field => field.name === entryKey(entry)))
@@ -390,7 +390,7 @@ export class BodyLowering implements Lowering {
 
   // Operators
 
-  #unary({ operator, operand }: Unary, type: Hir.Type, span: At): Hir.Expr {
+  #unary({ operator, operand }: Unary, type: Hir.Type, span: Hir.Span): Hir.Expr {
     // The minimum int has no positive counterpart, so its sign is part of the literal.
     if (operator === '-' && operand.kind === 'Int' && BigInt(operand.digits) === 1n << 63n) {
       return { kind: 'Int', type, value: -(1n << 63n), ...span }
@@ -398,7 +398,7 @@ export class BodyLowering implements Lowering {
     return { kind: 'Unary', type, operator: operator === '-' ? 'neg' : 'not', operand: this.value(operand), ...span }
   }
 
-  #binary(expression: Binary, type: Hir.Type, span: At): Hir.Expr {
+  #binary(expression: Binary, type: Hir.Type, span: Hir.Span): Hir.Expr {
     const { operator, left, right } = expression
     if (operator === '|>') return pipeOf(this, left, right, type, span)
     const first = this.value(left)
@@ -423,7 +423,7 @@ export class BodyLowering implements Lowering {
     return 'options' in call ? { ...call, type, options: lowered } : call
   }
 
-  #try(operand: Expression, type: Hir.Type, span: At): Hir.Expr {
+  #try(operand: Expression, type: Hir.Type, span: Hir.Span): Hir.Expr {
     if (this.module.typeOf(operand).kind !== 'answer')
       return { kind: 'Try', type, operand: this.value(operand), ...span }
     // A function that cannot return the failure throws it, so that nothing is left to unwrap.
@@ -444,7 +444,7 @@ export class BodyLowering implements Lowering {
     )
   }
 
-  #if({ condition, then, else: other }: If, type: Hir.Type, span: At, asResult: boolean): Hir.If {
+  #if({ condition, then, else: other }: If, type: Hir.Type, span: Hir.Span, asResult: boolean): Hir.If {
     return {
       kind: 'If',
       type,
@@ -461,7 +461,7 @@ export class BodyLowering implements Lowering {
     return [{ kind: 'Expr', value: this.#expression(other, asResult), ...this.module.span(other) }]
   }
 
-  #match({ subject, arms }: Match, type: Hir.Type, span: At, asResult: boolean): Hir.Match {
+  #match({ subject, arms }: Match, type: Hir.Type, span: Hir.Span, asResult: boolean): Hir.Match {
     const known = this.module.typeOf(subject)
     const isKept = known.kind === 'answer' && arms.some(({ patterns }) => patterns.some(isResultPattern))
     const lowered = this.#expression(subject, isKept)
@@ -494,7 +494,7 @@ export class BodyLowering implements Lowering {
     return { kind: 'Block', type: isJump ? never : unit, block, ...this.module.span(body) }
   }
 
-  #for(loop: For, type: Hir.Type, span: At): Hir.For {
+  #for(loop: For, type: Hir.Type, span: Hir.Span): Hir.For {
     const { binding, index, iterable, key, body } = loop
     const known = this.module.typeOf(loop)
     const over = this.value(iterable)
@@ -514,7 +514,7 @@ export class BodyLowering implements Lowering {
     })
   }
 
-  #lambda(lambda: Lambda, type: Hir.Type, span: At): Hir.Lambda {
+  #lambda(lambda: Lambda, type: Hir.Type, span: Hir.Span): Hir.Lambda {
     const known = resolved(this.module.typeOf(lambda))
     const types = known.kind === 'fn' ? known.params.map(each => this.module.types.of(each.type)) : []
     const outer = this.#frame
@@ -527,13 +527,13 @@ export class BodyLowering implements Lowering {
     return { kind: 'Lambda', type, isCancellable: lambda.isCancellable, ...lowered, captures, ...span }
   }
 
-  #sideEffect({ body }: SideEffect, type: Hir.Type, span: At, asResult: boolean): Hir.SideEffect {
+  #sideEffect({ body }: SideEffect, type: Hir.Type, span: Hir.Span, asResult: boolean): Hir.SideEffect {
     return { kind: 'SideEffect', type, block: this.block(body, asResult), ...span }
   }
 
   // Views
 
-  #element({ tag, attributes, children, syntax }: Element, type: Hir.Type, span: At): Hir.Element {
+  #element({ tag, attributes, children, syntax }: Element, type: Hir.Type, span: Hir.Span): Hir.Element {
     return {
       kind: 'Element',
       type,
@@ -579,7 +579,7 @@ export class BodyLowering implements Lowering {
     }
   }
 
-  #let({ pattern, type, value, isMutable }: Let, span: At): Hir.Let {
+  #let({ pattern, type, value, isMutable }: Let, span: Hir.Span): Hir.Let {
     // An immutable variable may hold the answer of an operation, which then fails where it is used.
     const isAnswer =
       type === null && !isMutable && pattern.kind === 'BindingPattern' && isDatabaseCall(this, bare(value))
@@ -598,7 +598,7 @@ export class BodyLowering implements Lowering {
     return { kind: 'Bind', local, ...this.module.span(pattern) }
   }
 
-  #assign({ target, operator, value }: Assign, span: At): Hir.Stmt {
+  #assign({ target, operator, value }: Assign, span: Hir.Span): Hir.Stmt {
     const place = this.#place(target)
     const lowered = this.value(value)
     return { kind: 'Update', place, operator: ASSIGNED[operator], value: lowered, ...span }

@@ -11,12 +11,9 @@ import type { TypedModule } from '../types/typed-module.ts'
 import type { ByteOffsets } from './byte-offsets.ts'
 import { TypeTable } from './type-table.ts'
 
-/** The position of a node. */
-export type At = Hir.Span & { readonly span: Hir.Span }
-
 /** Returns the position of a node, for another node at the same place. */
-export function spanOf({ start, end }: Hir.Span): At {
-  return { start, end, span: { start, end } }
+export function spanOf({ start, end }: Hir.Span): Hir.Span {
+  return { start, end }
 }
 
 /** Names and types of a module, which all of its bodies share. */
@@ -24,6 +21,8 @@ export class ModuleScope {
   readonly typed: TypedModule
   readonly tables: DbTables
   readonly types = new TypeTable()
+  /** Builtin records that the code uses without naming them. */
+  readonly records = new Set<string>()
   readonly #offsets: ByteOffsets
   readonly #variants = new Map<string, VariantType>()
 
@@ -41,8 +40,9 @@ export class ModuleScope {
     }
   }
 
-  span(span: Span): At {
-    return spanOf(this.#offsets.span(span))
+  /** Returns a span in UTF-8 offsets. */
+  span(span: Span): Hir.Span {
+    return this.#offsets.span(span)
   }
 
   /** Returns the type of an expression in the form of the checker. */

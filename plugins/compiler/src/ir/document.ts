@@ -3,11 +3,13 @@ import { type IrDocument, irDocumentSchema } from '@svc/contracts'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import manifest from '../../package.json' with { type: 'json' }
 import { compilerErrors } from '../errors.ts'
-import { knownTypes, lower } from '../hir/lower.ts'
+import { codeOfModule } from '../hir/code.ts'
+import { lowerModule } from '../hir/module.ts'
 import { webTreeOf } from '../react/web-tree.ts'
 import type { Module } from '../syntax/ast.ts'
 import { typesOf } from '../types/check-module.ts'
 import { webIrDocument } from '../web-ir/document.ts'
+import { knownTypes, lower } from './lower.ts'
 import { printJson } from './print-json.ts'
 
 const check = schemaCheck(irDocumentSchema)
@@ -17,7 +19,8 @@ const check = schemaCheck(irDocumentSchema)
  * `generatedAt`. Throws `CMP_IR_INVALID` if the document does not match its schema.
  */
 export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
-  const hir = lower(module, source, knownTypes(typesOf(module)))
+  const types = typesOf(module)
+  const hir = lowerModule(codeOfModule(types, source), source, { infersResults: true })
   const tree = webTreeOf(module, source, hir)
   const document = {
     version: '2.0.0',
@@ -26,7 +29,7 @@ export function irDocument(module: Module, source: string, generatedAt: Date): I
       generated_at: generatedAt.toISOString().replace('Z', '+00:00'),
       source_hash: createHash('sha3-256').update(source).digest('hex')
     },
-    module: { ...hir, web_ir: webIrDocument(module, hir, tree).ir }
+    module: { ...lower(module, source, knownTypes(types)), web_ir: webIrDocument(module, hir, tree).ir }
   }
   const checked = check(document)
   if (checked.ok) return document as unknown as IrDocument

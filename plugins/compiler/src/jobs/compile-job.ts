@@ -5,8 +5,8 @@ import { compileResult } from '../compile-result.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { diagnosticJson, type JsonDiagnostic } from '../diagnostics/json.ts'
 import { renderDiagnostic } from '../diagnostics/render.ts'
-import type { HirModule } from '../hir/hir.ts'
-import { lower } from '../hir/lower.ts'
+import type { IrModule } from '../ir/ir.ts'
+import { lower } from '../ir/lower.ts'
 import { hostProbe } from '../projection/host-probe.ts'
 import { runtimeProjection } from '../projection/runtime-projection.ts'
 import { SourceFile } from '../source-file.ts'
@@ -53,7 +53,7 @@ export interface RunEntry {
   readonly errors: number
   readonly warnings: number
   readonly milliseconds: number
-  readonly hir?: HirModule
+  readonly hir?: IrModule
 }
 
 export interface JobFailure {
@@ -156,7 +156,7 @@ function projected(checked: CheckedFile, probesHost: boolean): RuntimeProjection
   return runtimeProjection(lowered(checked), probesHost ? hostProbe() : null)
 }
 
-function lowered({ parsed, file, types }: CheckedFile): HirModule {
+function lowered({ parsed, file, types }: CheckedFile): IrModule {
   return lower(parsed.module, file.text, { records: types?.records ?? new Map() })
 }
 
@@ -172,7 +172,7 @@ export function entry(
   file: SourceFile,
   diagnostics: readonly Diagnostic[],
   startedAt: number,
-  hir?: HirModule
+  hir?: IrModule
 ): RunEntry {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length
   return {

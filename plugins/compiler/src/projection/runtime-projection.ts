@@ -1,4 +1,5 @@
-import type { HirDbPlan, HirModule, RuntimeProjection } from '@svc/contracts'
+import type { HirDbPlan, RuntimeProjection } from '@svc/contracts'
+import type { IrModule } from '../ir/ir.ts'
 import type { HostProbe } from './host-probe.ts'
 
 type Policy = RuntimeProjection['db_planning_policies'][number]
@@ -17,7 +18,7 @@ const OPERATIONS: Readonly<Record<HirDbPlan['op'], Policy['op']>> = {
 }
 
 /** Returns the requirements of a module on its runtime. `probe` describes the machine; null for a portable document. */
-export function runtimeProjection(module: HirModule, probe: HostProbe | null): RuntimeProjection {
+export function runtimeProjection(module: IrModule, probe: HostProbe | null): RuntimeProjection {
   const policies = policiesOf(module)
   const hints = hintsOf(policies)
   return {
@@ -28,7 +29,7 @@ export function runtimeProjection(module: HirModule, probe: HostProbe | null): R
   }
 }
 
-function policiesOf(module: HirModule): Policy[] {
+function policiesOf(module: IrModule): Policy[] {
   const found = new Map<string, Policy>()
   collect(module, plan => {
     const policy = policyOf(plan)

@@ -88,14 +88,14 @@ function called(
   takesEvent: boolean,
   use: HandlerUse
 ): TypeScriptCode {
-  const { span, start, end } = value
-  const event: Hir.LocalRead = { kind: 'Local', local: EVENT_LOCAL, type: ANY, span, start, end }
+  const { start, end } = value
+  const event: Hir.LocalRead = { kind: 'Local', local: EVENT_LOCAL, type: ANY, start, end }
   const [args, params] = takesEvent ? [[event], [0]] : [[], []]
   const type = value.type.kind === 'fn' ? value.type.result : ANY
   const node: Hir.Expr =
     value.kind === 'Function'
-      ? { kind: 'Call', name: value.name, args, params, options: null, type, span, start, end }
-      : { kind: 'CallValue', callee: value, args, params, type, span, start, end }
+      ? { kind: 'Call', name: value.name, args, params, options: null, type, start, end }
+      : { kind: 'CallValue', callee: value, args, params, type, start, end }
   if (!takesEvent) return bodyHandler(e, node, use)
   return inScope(e, () => {
     const name = e.scope.fresh('event')

@@ -1,11 +1,12 @@
 import { basename } from 'node:path'
-import { type GuardDeclaration, liveQueriesOf, type ProgramUsers } from '@svc/contracts'
+import type { GuardDeclaration, ProgramUsers } from '@svc/contracts'
 import { readUsers } from '../check/users/users.ts'
-import { ByteOffsets } from '../hir/byte-offsets.ts'
+import { codeOfModule } from '../hir/code.ts'
+import { liveQueries } from '../hir/facts.ts'
 import { lowerGuards } from '../hir/guards.ts'
 import type { HirModule, HirParam } from '../hir/hir.ts'
-import { knownTypes, lower } from '../hir/lower.ts'
 import { lowerType } from '../hir/lower-types.ts'
+import { lowerModule } from '../hir/module.ts'
 import type { SourceFile } from '../source-file.ts'
 import type { Component, Declaration, Field, Module, Param } from '../syntax/ast.ts'
 import { typesOf } from '../types/check-module.ts'
@@ -31,12 +32,12 @@ export interface WebModule {
 }
 
 export function webModule(module: Module, source: SourceFile): WebModule {
-  const hir = lower(module, source.text, knownTypes(typesOf(module)))
+  const code = codeOfModule(typesOf(module), source.text)
+  const hir = lowerModule(code, source.text, { infersResults: true })
   const name = basename(source.path).replace(/\.vox$/, '')
   const defaults = module.items.flatMap(defaultsOf)
-  const live = new Set(liveQueriesOf(hir).keys())
-  const offsets = new ByteOffsets(source.text)
-  const guards = lowerGuards(module, span => offsets.span(span))
+  const live = liveQueries(code)
+  const guards = lowerGuards(module, span => code.module.span(span))
   const { users } = readUsers(module)
   return { source, module, hir, types: new TypeScriptTypes(hir), defaults, guards, users, live, name }
 }

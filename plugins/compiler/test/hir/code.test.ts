@@ -225,9 +225,9 @@ workflow w(n: int) to Result[int] { return pay(n) with { retries: 3 } }`)
 })
 
 t.test('constants, defaults, tests and scripts', async t => {
-  const { constantCode, defaults, tests } = programFrom(`${PRELUDE}let (low, high) = (1, 2.5)
+  const { constants, defaults, tests } = programFrom(`${PRELUDE}let (low, high) = (1, 2.5)
 @test fn works() { assert(low < high) }`)
-  t.same(constantCode.map(bodyText), ['() { let (low%0: int, high%1: float) = tuple(1, 2.5f) }'])
+  t.same(constants.map(bodyText), ['() { let (low%0: int, high%1: float) = tuple(1, 2.5f) }'])
   t.same(
     defaults.map(({ field, code }) => [field, bodyText(code)]),
     [

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { diagnosticCodes } from '#diagnostics'
-import { lower } from '#hir'
+import { ByteOffsets, CodeLowering, lowerModule } from '#hir'
 import { parse } from '#syntax'
+import { checkTypes } from '#types'
 import { webTreeOf } from '#web'
 import { validateWebIr, type WebIr, webIrDocument } from '#web-ir'
 
@@ -131,7 +132,7 @@ t.test('each inconsistency is reported with its code', t => {
 
 function problems(source: string) {
   const { module } = parse(source)
-  const hir = lower(module, source)
+  const hir = lowerModule(new CodeLowering(checkTypes(module), new ByteOffsets(source)), source)
   return validateWebIr(webIrDocument(module, hir, webTreeOf(module, source, hir)))
 }
 

@@ -184,7 +184,7 @@ export class ProgramCompiler implements ProgramNames {
   }
 
   #declare(): void {
-    const { module, tests, constantCode } = this.#program
+    const { module, tests, constants } = this.#program
     for (const { variants } of module.types) {
       for (const { name, fields } of variants) {
         this.#constructors.set(
@@ -208,7 +208,7 @@ export class ProgramCompiler implements ProgramNames {
     for (const { item } of module.imports) this.#unavailable.set(item, `the import ${item}`)
     for (const { alias } of module.rust_imports) this.#unavailable.set(alias, `the import ${alias}`)
     this.#unavailable.set('db', 'the database')
-    for (const code of constantCode) this.#constant(code)
+    for (const code of constants) this.#constant(code)
   }
 
   /** Declares the variables of a constant. Its value is compiled on first use, when all names are declared. */

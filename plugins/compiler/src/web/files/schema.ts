@@ -31,6 +31,6 @@ export function rowText(table: HirTable, name: string, print: (type: HirType | n
   return `/** A row of the table ${table.name}. */\nexport interface ${name} {\n  readonly _id: number\n${columns.join('')}}\n`
 }
 
-function mayBeLeftOut({ type_ann, default: value }: HirColumn): boolean {
-  return value !== undefined || isOption(type_ann)
+function mayBeLeftOut({ type_ann, code }: HirColumn): boolean {
+  return code !== undefined || isOption(type_ann)
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { type HirExpression, type HirModule, lower } from '#hir'
+import { type IrExpression, type IrModule, lower } from '#ir'
 import { parse } from '#syntax'
 
-function lowered(source: string): HirModule {
+function lowered(source: string): IrModule {
   const { module, diagnostics } = parse(source)
   const errors = diagnostics.filter(({ severity }) => severity === 'error')
   if (errors.length > 0) throw new Error(`${source}: ${errors[0]?.message}`)
@@ -24,7 +24,7 @@ function isSpan(value: unknown): boolean {
 
 const TASKS = '@table type Task { title: str done: bool due: Option[str] }\n'
 
-function expression(text: string): HirExpression {
+function expression(text: string): IrExpression {
   const [fn] = lowered(`${TASKS}fn f(a: int) { ${text} }`).functions
   const last = fn?.body.at(-1)
   if (last === undefined || !('Expr' in last)) throw new Error(`${text} is not an expression`)

@@ -1,4 +1,7 @@
+import type { HirSpan } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
+import type { ByteOffsets } from '../hir/byte-offsets.ts'
+import { lowerType } from '../hir/lower-types.ts'
 import type { Param } from '../syntax/ast.ts'
 import type {
   Argument,
@@ -21,25 +24,21 @@ import { isStatement } from '../syntax/is-statement.ts'
 import type { Span } from '../syntax/node.ts'
 import { type DbChain, readDbChain } from '../types/db/chain.ts'
 import type { DbTables } from '../types/db/db-tables.ts'
-import type { Conversion } from '../types/typed-module.ts'
-import type { ByteOffsets } from './byte-offsets.ts'
 import type {
   DefId,
-  HirArgument,
-  HirAttribute,
-  HirBinaryOperator,
-  HirBlock,
-  HirDbTableOp,
-  HirExpression,
-  HirMatchArm,
-  HirParam,
-  HirPattern,
-  HirSpan,
-  HirStatement
-} from './hir.ts'
-import { lowerType } from './lower-types.ts'
+  IrArgument,
+  IrAttribute,
+  IrBinaryOperator,
+  IrBlock,
+  IrDbTableOp,
+  IrExpression,
+  IrMatchArm,
+  IrParam,
+  IrPattern,
+  IrStatement
+} from './ir-expressions.ts'
 
-const BINARY: Readonly<Record<Exclude<BinaryOperator, '|>'>, HirBinaryOperator>> = {
+const BINARY: Readonly<Record<Exclude<BinaryOperator, '|>'>, IrBinaryOperator>> = {
   or: 'Or',
   and: 'And',
   is: 'Is',
@@ -60,9 +59,6 @@ const ASSIGNED = { '+=': 'Add', '-=': 'Sub', '*=': 'Mul', '/=': 'Div' } as const
 /** Type names of record literals that have no type name and omit members with a default. */
 export type RecordTypes = ReadonlyMap<ObjectLiteral, string>
 
-/** Conversions of values at the places that take them, by expression. */
-export type Conversions = (expression: Expression) => Conversion | null
-
 /** Lowers bodies. The parser limits the depth of the syntax tree, so recursion is safe. */
 export class ExpressionLowering {
   /** Builtin records that the bodies use. */
@@ -70,15 +66,12 @@ export class ExpressionLowering {
   readonly #offsets: ByteOffsets
   readonly #tables: DbTables
   readonly #records: RecordTypes
-  readonly #conversions: Conversions | null
   #next: DefId = 0
 
-  /** `conversions` is null for the IR document, which prints values as they are written. */
-  constructor(offsets: ByteOffsets, tables: DbTables, records: RecordTypes, conversions: Conversions | null = null) {
+  constructor(offsets: ByteOffsets, tables: DbTables, records: RecordTypes) {
     this.#offsets = offsets
     this.#tables = tables
     this.#records = records
-    this.#conversions = conversions
   }
 
   /** Assigns and returns the next definition number. */
@@ -90,7 +83,7 @@ export class ExpressionLowering {
     return this.#offsets.span(span)
   }
 
-  params(params: readonly Param[]): HirParam[] {
+  params(params: readonly Param[]): IrParam[] {
     return params.map(param => ({
       id: this.define(),
       name: param.name.text,
@@ -100,11 +93,11 @@ export class ExpressionLowering {
     }))
   }
 
-  block({ statements }: Block): HirBlock {
+  block({ statements }: Block): IrBlock {
     return statements.map(statement => this.statement(statement))
   }
 
-  statement(statement: Statement): HirStatement {
+  statement(statement: Statement): IrStatement {
     const span = this.span(statement)
     switch (statement.kind) {
       case 'Let': {
@@ -135,7 +128,7 @@ export class ExpressionLowering {
     }
   }
 
-  pattern(pattern: Pattern): HirPattern {
+  pattern(pattern: Pattern): IrPattern {
     const span = this.span(pattern)
     switch (pattern.kind) {
       case 'WildcardPattern':
@@ -151,7 +144,7 @@ export class ExpressionLowering {
     }
   }
 
-  #literal(pattern: LiteralPattern): HirExpression {
+  #literal(pattern: LiteralPattern): IrExpression {
     const span = this.span(pattern)
     const { value, isNegative } = pattern
     const sign = isNegative ? '-' : ''
@@ -167,32 +160,8 @@ export class ExpressionLowering {
     }
   }
 
-  expression(expression: Expression): HirExpression {
-    const conversion = this.#conversions?.(expression) ?? null
-    return conversion === null ? this.#plain(expression) : this.#converted(expression, conversion)
-  }
-
-  /** Lowers a value that becomes one of another type at its place. Other conversions change no value. */
-  #converted(expression: Expression, conversion: Conversion): HirExpression {
-    const span = this.span(expression)
-    switch (conversion.kind) {
-      case 'float':
-        if (expression.kind === 'Int') return { FloatLit: [Number(expression.digits), span] }
-        // An int and a float make a float.
-        return { Binary: ['Add', this.#plain(expression), { FloatLit: [0, span] }, span] }
-      case 'decimal':
-        return 'digits' in expression ? { DecimalLit: [expression.digits, span] } : this.#plain(expression)
-      case 'some': {
-        const { inner } = conversion
-        const value = inner === null ? this.#plain(expression) : this.#converted(expression, inner)
-        return { Call: [{ Ident: ['Some', span] }, [{ name: null, value }], false, span] }
-      }
-      default:
-        return this.#plain(expression)
-    }
-  }
-
-  #plain(expression: Expression): HirExpression {
+  /** Lowers a value as it is written: conversions at its place are not part of the document. */
+  expression(expression: Expression): IrExpression {
     const span = this.span(expression)
     switch (expression.kind) {
       case 'Int':
@@ -270,44 +239,44 @@ export class ExpressionLowering {
     }
   }
 
-  #all(expressions: readonly Expression[]): HirExpression[] {
+  #all(expressions: readonly Expression[]): IrExpression[] {
     return expressions.map(expression => this.expression(expression))
   }
 
-  #entries(entries: readonly ObjectEntry[]): [string, HirExpression][] {
+  #entries(entries: readonly ObjectEntry[]): [string, IrExpression][] {
     return entries.map(entry => [entryKey(entry), this.expression(entryValue(entry))])
   }
 
   /** Lowers a record literal. If it omits members with a default, it becomes a struct of its type. */
-  #record(record: ObjectLiteral, span: HirSpan): HirExpression {
+  #record(record: ObjectLiteral, span: HirSpan): IrExpression {
     const fields = this.#entries(record.entries)
     const name = this.#records.get(record)
     return name === undefined ? { ObjectLit: [fields, span] } : { StructLit: { name, fields, span } }
   }
 
-  #match({ subject, arms }: Match, span: HirSpan): HirExpression {
+  #match({ subject, arms }: Match, span: HirSpan): IrExpression {
     return { Match: [this.expression(subject), arms.map(arm => this.#arm(arm)), span] }
   }
 
-  #arm(arm: MatchArm): HirMatchArm {
+  #arm(arm: MatchArm): IrMatchArm {
     const [only] = arm.patterns
     const patterns = arm.patterns.map(pattern => this.pattern(pattern))
     const first = arm.patterns[0] ?? arm
     const last = arm.patterns.at(-1) ?? arm
     const joined = this.span({ start: first.start, end: last.end })
     return {
-      pattern: only !== undefined && patterns.length === 1 ? (patterns[0] as HirPattern) : { Or: [patterns, joined] },
+      pattern: only !== undefined && patterns.length === 1 ? (patterns[0] as IrPattern) : { Or: [patterns, joined] },
       guard: arm.guard === null ? null : this.expression(arm.guard),
       body: this.#armBody(arm.body),
       span: this.span(arm)
     }
   }
 
-  #armBody(body: MatchArm['body']): HirExpression {
+  #armBody(body: MatchArm['body']): IrExpression {
     return isStatement(body) ? { Block: [[this.statement(body)], this.span(body)] } : this.expression(body)
   }
 
-  #for({ binding, index, iterable, key, body }: For, span: HirSpan): HirExpression {
+  #for({ binding, index, iterable, key, body }: For, span: HirSpan): IrExpression {
     const name = binding.kind === 'BindingPattern' ? binding.name.text : binding.kind === 'WildcardPattern' ? '_' : null
     const over = this.expression(iterable)
     if (name !== null && index === null && key === null) return { For: [name, over, this.expression(body), span] }
@@ -323,19 +292,19 @@ export class ExpressionLowering {
     }
   }
 
-  #lambda({ params, result, body }: Lambda, span: HirSpan): HirExpression {
+  #lambda({ params, result, body }: Lambda, span: HirSpan): IrExpression {
     const lowered = this.params(params)
     return { Lambda: [lowered, result === null ? null : lowerType(result), this.expression(body), span] }
   }
 
-  #unary({ operator, operand }: Unary, span: HirSpan): HirExpression {
+  #unary({ operator, operand }: Unary, span: HirSpan): IrExpression {
     // The minimum int has no positive counterpart, so its sign is part of the literal.
     const isMinimum = operator === '-' && operand.kind === 'Int' && BigInt(operand.digits) === 1n << 63n
     if (isMinimum) return { IntLit: [-(1n << 63n), span] }
     return { Unary: [operator === '-' ? 'Neg' : 'Not', this.expression(operand), span] }
   }
 
-  #call(call: Call, span: HirSpan): HirExpression {
+  #call(call: Call, span: HirSpan): IrExpression {
     const chain = readDbChain(call, this.#tables)
     if (chain !== null) return this.#dbOperation(chain, span)
     const callee = bare(call.callee)
@@ -344,11 +313,11 @@ export class ExpressionLowering {
     return { MethodCall: [this.expression(callee.object), callee.property.text, args, span] }
   }
 
-  #argument({ name, value }: Argument): HirArgument {
+  #argument({ name, value }: Argument): IrArgument {
     return { name: name?.text ?? null, value: this.expression(value) }
   }
 
-  #dbOperation({ operation }: DbChain, span: HirSpan): HirExpression {
+  #dbOperation({ operation }: DbChain, span: HirSpan): IrExpression {
     const { table, op, predicate, projection, orderBy, limit, offset, page, capabilities } = operation
     const { aggregation, includes } = operation
     const has_limit = limit !== null
@@ -382,19 +351,19 @@ export class ExpressionLowering {
     }
   }
 
-  #page({ size, cursor }: NonNullable<DbChain['operation']['page']>): HirDbTableOp['page'] {
+  #page({ size, cursor }: NonNullable<DbChain['operation']['page']>): IrDbTableOp['page'] {
     this.records.add('Page')
     return { size: this.expression(size), cursor: cursor === null ? null : this.expression(cursor) }
   }
 
-  #element({ tag, attributes, children }: Element, span: HirSpan): HirExpression {
+  #element({ tag, attributes, children }: Element, span: HirSpan): IrExpression {
     const lowered = attributes.map(attribute => this.#attribute(attribute))
     if (children === null) return { JsxSelfClosing: { tag: tag.text, attributes: lowered, span } }
     return { Jsx: { tag: tag.text, attributes: lowered, children: this.#all(children), span } }
   }
 
   /** Lowers an attribute; without a value, it is true. */
-  #attribute(attribute: Attribute): HirAttribute {
+  #attribute(attribute: Attribute): IrAttribute {
     const { name, value } = attribute
     if (value !== null) return { name: name.text, value: this.expression(value) }
     return { name: name.text, value: { BoolLit: [true, this.span(attribute)] } }

@@ -1,21 +1,18 @@
-import type { Actor, Agent, Decorator, Handler, StateField } from '../syntax/ast.ts'
-import type { CodeLowering } from './code.ts'
-import { codeOf } from './code-of.ts'
-import type { HirActor, HirAgent, HirHandler, HirStateField } from './hir.ts'
+import { isDeprecated } from '../hir/headers.ts'
+import { lowerType } from '../hir/lower-types.ts'
+import type { Actor, Agent, Handler, StateField } from '../syntax/ast.ts'
+import type { IrActor, IrAgent, IrHandler, IrStateField } from './ir.ts'
 import type { ExpressionLowering } from './lower-expressions.ts'
-import { lowerType } from './lower-types.ts'
 
 /** Lowers declarations with state and handlers: actors and agents. */
 export class StatefulLowering {
   readonly #bodies: ExpressionLowering
-  readonly #code: CodeLowering | undefined
 
-  constructor(bodies: ExpressionLowering, code: CodeLowering | undefined) {
+  constructor(bodies: ExpressionLowering) {
     this.#bodies = bodies
-    this.#code = code
   }
 
-  actor(actor: Actor): HirActor {
+  actor(actor: Actor): IrActor {
     const id = this.#bodies.define()
     const { params, members } = actor
     const fields = members.filter(member => member.kind === 'StateField')
@@ -24,13 +21,12 @@ export class StatefulLowering {
       name: actor.name.text,
       ...(params === null || params.length === 0 ? {} : { params: this.#bodies.params(params) }),
       ...(fields.length === 0 ? {} : { state_fields: fields.map(field => this.#stateField(field)) }),
-      handlers: members.flatMap(member => (member.kind === 'Handler' ? [this.#handler(actor, member)] : [])),
-      ...codeOf(this.#code?.initial(actor)),
+      handlers: members.flatMap(member => (member.kind === 'Handler' ? [this.#handler(member)] : [])),
       span: this.#bodies.span(actor)
     }
   }
 
-  agent(agent: Agent): HirAgent {
+  agent(agent: Agent): IrAgent {
     const id = this.#bodies.define()
     const { members } = agent
     const version = members.find(member => member.kind === 'AgentVersion')?.version.value ?? null
@@ -42,43 +38,39 @@ export class StatefulLowering {
       state_fields: members.flatMap(member => (member.kind === 'StateField' ? [this.#stateField(member)] : [])),
       handlers: members.flatMap(member => {
         if (member.kind !== 'Handler') return []
-        const { span, ...handler } = this.#handler(agent, member)
+        const { span, ...handler } = this.#handler(member)
         // Decorators do not apply to single handlers, so they cannot request traces.
         return [{ ...handler, is_traced: false, span }]
       }),
       migrations: members.flatMap(member => {
         if (member.kind !== 'Migration') return []
         const { from, body } = member
-        const code = codeOf(this.#code?.migration(agent, member))
-        return [{ from_version: from.value, body: this.#bodies.block(body), ...code, span: this.#bodies.span(member) }]
+        return [{ from_version: from.value, body: this.#bodies.block(body), span: this.#bodies.span(member) }]
       }),
       ...(properties.length === 0
         ? {}
         : {
             properties: properties.map(({ name, value }) => ({
               name: name.text,
-              value: this.#bodies.expression(value),
-              ...codeOf(this.#code?.value(value))
+              value: this.#bodies.expression(value)
             }))
           }),
-      ...codeOf(this.#code?.initial(agent)),
       is_deprecated: isDeprecated(agent.decorators),
       span: this.#bodies.span(agent)
     }
   }
 
-  #handler(owner: Actor | Agent, handler: Handler): HirHandler {
+  #handler(handler: Handler): IrHandler {
     return {
       event_name: handler.event.text,
       params: this.#bodies.params(handler.params),
       return_type: handler.result === null ? null : lowerType(handler.result),
       body: this.#bodies.block(handler.body),
-      ...codeOf(this.#code?.handler(owner, handler)),
       span: this.#bodies.span(handler)
     }
   }
 
-  #stateField(field: StateField): HirStateField {
+  #stateField(field: StateField): IrStateField {
     return {
       name: field.name.text,
       type_ann: field.type === null ? null : lowerType(field.type),
@@ -86,9 +78,4 @@ export class StatefulLowering {
       span: this.#bodies.span(field)
     }
   }
-}
-
-/** True if a declaration has `@deprecated`. */
-export function isDeprecated(decorators: readonly Decorator[]): boolean {
-  return decorators.some(({ name }) => name.text === 'deprecated')
 }

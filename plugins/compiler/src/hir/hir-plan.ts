@@ -1,1 +1,0 @@
-export type { HirDbCapabilities, HirDbOperator, HirDbPlan, HirPredicate } from '@svc/contracts'
