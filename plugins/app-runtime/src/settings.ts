@@ -90,6 +90,11 @@ export const settings = t.object({
             scopes: t.string({
               default: 'openid email profile',
               description: 'Requested scopes, with spaces in between.'
+            }),
+            link_by_email: t.boolean({
+              default: false,
+              description:
+                'Whether a first sign-in with the verified address of a user is one of that user, whose password is then removed.'
             })
           }),
           { default: {}, description: 'OpenID providers with which users sign in, by name: google, for example.' }

@@ -41,7 +41,10 @@ function kept(ctx: Pick<Context, 'keep'>, name: string): Promise<Map<string, num
 
 /** True if a guard, or a function that depends on its caller, needs identities. */
 function identifies({ guards, facts }: Program): boolean {
-  return guards.some(({ auth }) => auth !== null) || Object.values(facts.declarations).some(({ request }) => request !== 'none')
+  return (
+    guards.some(({ auth }) => auth !== null) ||
+    Object.values(facts.declarations).some(({ request }) => request !== 'none')
+  )
 }
 
 async function openVerifiers(

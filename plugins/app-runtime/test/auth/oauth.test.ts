@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { ServedApp } from '../../../../test/e2e/served-in-process.ts'
+import { openStore } from '../schema/schema-fixture.ts'
 import { Browser, openIdServer } from './openid-provider.ts'
 import { NOTES, PASSWORD, serveNotes, signUp } from './users-app.ts'
 
@@ -9,10 +11,12 @@ t.setTimeout(300_000)
 const SECRET = 'a client secret of the tests, long enough'
 
 /** A program whose users sign in with a provider on another port. */
-async function serveWithProvider(t: Test, source = NOTES, codeSeconds = 60): Promise<ServedApp> {
+async function serveWithProvider(t: Test, source = NOTES, codeSeconds = 60, more = ''): Promise<ServedApp> {
   const server = await openIdServer(t, SECRET, codeSeconds)
-  const provider = (secret: string) => `{ issuer = "${server.issuer}", client_id = "app", client_secret = "${secret}" }`
+  const provider = (secret: string) =>
+    `{ issuer = "${server.issuer}", client_id = "app", client_secret = "${secret}"${more} }`
   const app = await serveNotes(t, source, [
+    'plugins.app-runtime.database="app.db"',
     `plugins.app-runtime.auth.oauth={ idp = ${provider(SECRET)}, other = ${provider(SECRET)}, wrong = ${provider('a wrong secret')}, gone = { issuer = "http://127.0.0.1:9", client_id = "app" } }`
   ])
   server.start(['idp', 'other', 'wrong'].map(name => `${app.url}/api/auth/callback/${name}`))
@@ -178,4 +182,111 @@ t.test('a program without a table of users knows them by their id at the provide
   t.equal(await json(await browser.open(`${app.url}/api/query/who`)), 'idp|ann')
   t.match(await json(await browser.open(`${app.url}/api/auth/me`)), { id: 'idp|ann', email: 'ann@idp.example' })
   t.equal((await browser.open(`${app.url}/api/query/other`)).status, 401)
+})
+
+/** A browser in which a user with a password is signed in. */
+async function withPassword(app: ServedApp, email: string, name: string): Promise<Browser> {
+  const browser = new Browser()
+  const { status } = await browser.open(`${app.url}/api/auth/sign_up`, sent(app, { email, name, password: PASSWORD }))
+  if (status !== 200) throw new Error(`the sign-up of ${name} was answered with ${status}`)
+  return browser
+}
+
+const sent = ({ url }: ServedApp, body: object = {}, origin = url): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', origin },
+  body: JSON.stringify(body)
+})
+
+/** Links the identity of a user at the provider. Returns the answer to the callback. */
+async function link(app: ServedApp, browser: Browser, user: string): Promise<Response> {
+  const { url } = await json(await browser.open(`${app.url}/api/auth/oauth/idp/link?next=/settings`, sent(app)))
+  return browser.open(await browser.signIn(String(url), user, `${app.url}/api/auth/callback/`))
+}
+
+const me = async (app: ServedApp, browser: Browser): Promise<any> => json(await browser.open(`${app.url}/api/auth/me`))
+
+t.test('a user links an identity at a provider, signs in with it, and unlinks it', async t => {
+  const app = await serveWithProvider(t)
+  const ann = await withPassword(app, 'ann@example.org', 'Ann')
+  const answer = await link(app, ann, 'ann')
+  t.equal(answer.status, 303)
+  t.equal(answer.headers.get('location'), '/settings')
+  t.equal((await link(app, ann, 'ann')).status, 303, 'again')
+  t.match(await json(await ann.open(`${app.url}/api/auth/identities`)), [
+    { provider: 'password' },
+    { provider: /^(idp|other|wrong)$/ }
+  ])
+  const elsewhere = new Browser()
+  t.equal((await signIn(app, elsewhere, 'ann')).status, 303)
+  t.match(await me(app, elsewhere), { _id: 1, email: 'ann@example.org' })
+
+  t.equal((await ann.open(`${app.url}/api/auth/oauth/gone/unlink`, sent(app))).status, 404)
+  t.equal((await ann.open(`${app.url}/api/auth/oauth/idp/unlink`, sent(app))).status, 200)
+  t.equal(await me(app, elsewhere), null, 'the other sessions have ended')
+  t.match(await me(app, ann), { _id: 1 })
+  t.match(await json(await ann.open(`${app.url}/api/auth/identities`)), [{ provider: 'password' }])
+  await signIn(app, elsewhere, 'ann')
+  t.match(await me(app, elsewhere), { _id: 2, email: 'ann@idp.example' })
+  const last = await elsewhere.open(`${app.url}/api/auth/oauth/idp/unlink`, sent(app))
+  t.equal(last.status, 409)
+  t.match(await json(last), { error: /only way in which the user can sign in/ })
+})
+
+t.test('a form begins to link an identity', async t => {
+  const app = await serveWithProvider(t)
+  const ann = await withPassword(app, 'ann@example.org', 'Ann')
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: app.url }
+  const begun = await ann.open(`${app.url}/api/auth/oauth/idp/link`, { method: 'POST', headers, body: '' })
+  t.equal(begun.status, 303)
+  const target = `${app.url}/api/auth/callback/`
+  t.equal((await ann.open(await ann.signIn(begun.headers.get('location') ?? '', 'ann', target))).status, 303)
+  t.equal((await json(await ann.open(`${app.url}/api/auth/identities`))).length, 2)
+})
+
+t.test('an identity is linked only by its user, from a page of this origin, soon after a sign-in', async t => {
+  const app = await serveWithProvider(t)
+  const ann = await withPassword(app, 'ann@example.org', 'Ann')
+  const path = `${app.url}/api/auth/oauth/idp/link`
+  t.equal((await new Browser().open(path, sent(app))).status, 401, 'without a session')
+  t.equal((await ann.open(path, sent(app, {}, 'https://evil.example'))).status, 403, 'from another origin')
+  t.equal((await ann.open(path)).status, 405, 'with a link')
+
+  await signIn(app, new Browser(), 'ben')
+  const taken = await link(app, ann, 'ben')
+  t.equal(taken.status, 409)
+  t.match(await json(taken), { error: /belongs to another user/ })
+
+  const { url } = await json(await ann.open(path, sent(app)))
+  const callback = await ann.signIn(String(url), 'carl', `${app.url}/api/auth/callback/`)
+  const other = await withPassword(app, 'dan@example.org', 'Dan')
+  other.cookies.set('vox-sign-in', ann.cookies.get('vox-sign-in') ?? '')
+  t.equal((await other.open(callback)).status, 401, 'in the session of another user')
+  const ended = await json(await ann.open(path, sent(app)))
+  const late = await ann.signIn(String(ended.url), 'carl', `${app.url}/api/auth/callback/`)
+  await ann.open(`${app.url}/api/auth/sign_out`, sent(app))
+  t.equal((await ann.open(late)).status, 401, 'after the session has ended')
+  t.equal((await json(await other.open(`${app.url}/api/auth/identities`))).length, 1)
+
+  const store = await openStore(join(app.folder, 'app.db'))
+  await store.execute('UPDATE program_sessions SET created_at_ms = created_at_ms - 660000')
+  for (const action of ['link', 'unlink']) {
+    const stale = await other.open(`${app.url}/api/auth/oauth/idp/${action}`, sent(app))
+    t.equal(stale.status, 403, action)
+    t.match(await json(stale), { error: /signed in more than 10 minutes ago/ })
+  }
+})
+
+t.test('a verified address joins an identity to a user only if the provider is set up so', async t => {
+  const app = await serveWithProvider(t, NOTES, 60, ', link_by_email = true')
+  const before = await withPassword(app, 'ann@idp.example', 'Ann')
+  await withPassword(app, 'unverified@idp.example', 'Una')
+  t.not((await signIn(app, new Browser(), 'unverified')).status, 303, 'not an address that is not verified')
+  const ann = new Browser()
+  t.equal((await signIn(app, ann, 'ann')).status, 303)
+  t.match(await me(app, ann), { _id: 1, name: 'Ann' })
+  t.equal(await me(app, before), null, 'who signed up with the address may not own it')
+  const credentials = { email: 'ann@idp.example', password: PASSWORD }
+  t.equal((await new Browser().open(`${app.url}/api/auth/sign_in`, sent(app, credentials))).status, 401)
+  t.equal((await json(await ann.open(`${app.url}/api/auth/identities`))).length, 1)
 })

@@ -250,7 +250,10 @@ t.test('lists of files, other arguments and routes are supported', async t => {
     body: [30, 40]
   })
   t.match(await send(app, '/api/sizes', form({ factor: '10' })), { status: 200, body: [] })
-  const large = await fetch(`${app.app}/api/sizes`, { method: 'POST', body: form({ files: png('a'), factor: '9007199254740993' }) })
+  const large = await fetch(`${app.app}/api/sizes`, {
+    method: 'POST',
+    body: form({ files: png('a'), factor: '9007199254740993' })
+  })
   t.equal(await large.text(), '[9007199254740993]')
   t.match(await send(app, '/raw', form({ file: png('abc') })), { status: 200, body: 'file.png image/png' })
   const made = await send(app, '/made', form({ file: png('abc') }))

@@ -99,5 +99,8 @@ t.test('a browser sends a form with files and large ints', { skip: noBrowser() |
   await problem('this title is not welcome')
   await send(page, { Title: 'second' })
   while (!(await photos()).includes('second')) await page.waitForTimeout(20)
-  t.match(await photos(), '{"text":"second 9223372036854775807 ","number":-5,"image":"b.png 3","note":"note.txt","pages":0}')
+  t.match(
+    await photos(),
+    '{"text":"second 9223372036854775807 ","number":-5,"image":"b.png 3","note":"note.txt","pages":0}'
+  )
 })

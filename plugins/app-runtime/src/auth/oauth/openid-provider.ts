@@ -9,6 +9,8 @@ export interface OpenIdSettings {
   readonly client_id: string
   readonly client_secret?: string
   readonly scopes: string
+  /** Whether a first sign-in with the verified address of a user is one of that user. */
+  readonly link_by_email: boolean
 }
 
 /** Claims of a user whom an OpenID provider has verified. */
@@ -30,8 +32,22 @@ export class OpenIdProvider {
     this.#settings = settings
   }
 
+  /** Spellings of the issuer in claims. */
+  get issuers(): readonly string[] {
+    const issuer = this.#settings.issuer.replace(/\/$/, '')
+    return [issuer, `${issuer}/`]
+  }
+
+  get linksByEmail(): boolean {
+    return this.#settings.link_by_email
+  }
+
   /** Returns the address at the provider to which a browser is sent, and the state of the sign-in. */
-  async begin(redirectUri: string, next: string): Promise<{ readonly url: URL; readonly state: SignInState }> {
+  async begin(
+    redirectUri: string,
+    next: string,
+    link: SignInState['link'] = null
+  ): Promise<{ readonly url: URL; readonly state: SignInState }> {
     const oauth = await import('oauth4webapi')
     const { authorization_endpoint } = await this.#metadata(oauth)
     if (authorization_endpoint === undefined) throw this.#unavailable('it has no authorization endpoint')
@@ -52,7 +68,8 @@ export class OpenIdProvider {
       code_challenge_method: 'S256'
     }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
-    return { url, state: { provider: this.name, state, nonce, verifier, next, expiresAtMs: Date.now() + SIGN_IN_MS } }
+    const expiresAtMs = Date.now() + SIGN_IN_MS
+    return { url, state: { provider: this.name, state, nonce, verifier, next, link, expiresAtMs } }
   }
 
   /**

@@ -9,6 +9,8 @@ export interface SignInState {
   readonly verifier: string
   /** Path of this origin to open at the end. */
   readonly next: string
+  /** Id of the session whose user gets the identity; null for a sign-in. */
+  readonly link: string | null
   readonly expiresAtMs: number
 }
 

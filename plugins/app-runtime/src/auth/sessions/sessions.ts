@@ -27,6 +27,8 @@ export interface Session {
   readonly provider: 'session' | 'oauth'
   readonly claims: Readonly<Record<string, unknown>>
   readonly roles: readonly string[]
+  /** Time of the sign-in. */
+  readonly createdAtMs: number
   readonly expiresAtMs: number
 }
 
@@ -78,7 +80,7 @@ export class Sessions {
         ? `${SESSIONS_TABLE} AS s`
         : `${SESSIONS_TABLE} AS s JOIN ${quoted(this.#realm)} AS u ON u."_id" = CAST(s.subject AS INTEGER)`
     const role = roles === null ? 'NULL' : `u.${quoted(roles)}`
-    this.#find = `SELECT s.session_id, s.subject, s.provider, s.claims_json, s.expires_at_ms, ${role} FROM ${from} WHERE s.hash = ? AND s.realm = ?`
+    this.#find = `SELECT s.session_id, s.subject, s.provider, s.claims_json, s.created_at_ms, s.expires_at_ms, ${role} FROM ${from} WHERE s.hash = ? AND s.realm = ?`
   }
 
   /** True if sessions are found without waiting, so that they need not be remembered. */
@@ -178,7 +180,7 @@ export class Sessions {
 
   #found(row: readonly SqlValue[] | null, hash: string): Session | null {
     if (row === null) return null
-    const [id, subject, provider, claims, expiresAt, roles = null] = row
+    const [id, subject, provider, claims, createdAt, expiresAt, roles = null] = row
     const expiresAtMs = Number(expiresAt)
     const now = this.#now()
     const extended = now + SESSION_MS
@@ -194,6 +196,7 @@ export class Sessions {
       provider: provider === 'oauth' ? 'oauth' : 'session',
       claims: JSON.parse(String(claims)) as Session['claims'],
       roles: this.#rolesOf(roles),
+      createdAtMs: Number(createdAt),
       expiresAtMs
     }
   }

@@ -28,6 +28,11 @@ export function authRoute(method: 'GET' | 'POST', name: string, summary: string,
   }
 }
 
+/** True if a page sent a form, and not a script. */
+export function isForm({ request }: HttpExchange): boolean {
+  return FORM.test(request.headers['content-type'] ?? '')
+}
+
 export function wrongArgument(name: string, expected: string): Error {
   return runErrors.create('RUN_ARGUMENTS', `${name}: it must be ${expected}`)
 }
@@ -36,7 +41,7 @@ function withFields(exchange: HttpExchange, take: (exchange: HttpExchange, field
   const type = exchange.request.headers['content-type']
   exchange.body(bytes => {
     try {
-      if (FORM.test(type ?? '')) {
+      if (isForm(exchange)) {
         const { next = null, ...fields } = Object.fromEntries(new URLSearchParams(bytes.toString('utf8')))
         assertOwnPage(exchange)
         take(forForm(exchange, localPath(next)), fields)
@@ -73,8 +78,9 @@ function forForm(exchange: HttpExchange, next: string): HttpExchange {
     params: exchange.params,
     query: exchange.query,
     body: (...args) => exchange.body(...args),
-    send(status, _type, body) {
-      if (status < 400) redirect(exchange, next)
+    send(status, type, body, headers) {
+      if (headers?.location !== undefined) exchange.send(status, type, body, headers)
+      else if (status < 400) redirect(exchange, next)
       else back(String((JSON.parse(String(body)) as { readonly error?: unknown }).error))
     },
     fail: error => (isSvcError(error) && error.status < 500 ? back(error.message) : exchange.fail(error)),

@@ -4,6 +4,9 @@ import { endCookie, sessionCookie, startCookie } from '../sessions/session-cooki
 import type { NewSession, Session, Sessions } from '../sessions/sessions.ts'
 import { bearerOf, mayUseCookies } from '../verifier.ts'
 
+/** Time after a sign-in within which a user can change how to sign in, in milliseconds. */
+const FRESH_MS = 10 * 60_000
+
 /** Sessions of requests. */
 export class RequestSessions {
   readonly #sessions: Sessions
@@ -28,6 +31,15 @@ export class RequestSessions {
     if (session !== null) return session
     exchange.response.setHeader('www-authenticate', 'Bearer realm="app"')
     throw runErrors.create('RUN_UNAUTHORIZED', 'no user is signed in', { hint: 'sign in first' })
+  }
+
+  /** Throws `RUN_UNAUTHORIZED` if there is no session, and `RUN_FORBIDDEN` if its sign-in is too long ago. */
+  async fresh(exchange: HttpExchange): Promise<Session> {
+    const session = await this.required(exchange)
+    if (Date.now() - session.createdAtMs <= FRESH_MS) return session
+    throw runErrors.create('RUN_FORBIDDEN', `the user has signed in more than ${FRESH_MS / 60_000} minutes ago`, {
+      hint: 'sign in again first'
+    })
   }
 
   /**
