@@ -39,8 +39,8 @@ function toFloat(body: BodyCompiler, operand: Hir.Expr): Eval {
 function toStruct(body: BodyCompiler, node: Hir.Convert): Eval {
   const { operand, type } = node
   if (operand.kind === 'Record' && type.kind === 'named') {
-    const { fields, span, start, end } = operand
-    return compileStruct(body, { kind: 'Struct', name: type.name, fields, type, span, start, end })
+    const { fields, start } = operand
+    return compileStruct(body, { name: type.name, fields, start })
   }
   return checked(body, node)
 }

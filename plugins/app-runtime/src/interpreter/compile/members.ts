@@ -119,7 +119,10 @@ function recordOf(
 }
 
 /** Compiles a struct or a row, with the defaults of the members that the literal omits. */
-export function compileStruct(body: BodyCompiler, { name, fields, start }: Hir.Struct): Eval {
+export function compileStruct(
+  body: BodyCompiler,
+  { name, fields, start }: Pick<Hir.Struct, 'name' | 'fields' | 'start'>
+): Eval {
   const { names } = body
   if (name === 'Identity' && !names.hasType(name)) {
     const record = compileRecord(body, fields, start)
