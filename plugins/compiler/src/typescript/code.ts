@@ -24,6 +24,8 @@ export interface TypeScriptCode {
   readonly level: Level
   /** True if every evaluation returns the same value: a literal, or a name that is never assigned. */
   readonly isStable?: boolean
+  /** For `value ?? null`: the value, which another default may follow. */
+  readonly withoutNull?: Doc
 }
 
 export const code = (doc: Doc, level: Level = Level.postfix): TypeScriptCode => ({ doc, level })

@@ -374,7 +374,7 @@ function logicalCode(e: Emitter, { operator, left, right }: Hir.Logical): TypeSc
   if (statements?.length === 0) return infixCode(first, isAnd ? '&&' : '||', second, isAnd ? Level.and : Level.or)
   // The second operand is evaluated only if the first one does not decide.
   const name = e.scope.fresh('holds')
-  e.out.push([`let ${name} = `, first.doc])
+  e.out.push([`let ${name}: boolean = `, first.doc])
   const body =
     statements === null
       ? blockOf(e, () => into(e, right, { kind: 'assign', to: name }))
@@ -434,8 +434,7 @@ function hoisted(e: Emitter, node: Hir.Expr): TypeScriptCode {
     return stable('null')
   }
   const name = e.scope.fresh('result')
-  const text = e.file.type(type)
-  e.out.push(`let ${name}${text === null ? '' : `: ${text}`}`)
+  e.out.push(`let ${name}: ${e.file.type(type) ?? 'any'}`)
   into(e, node, { kind: 'assign', to: name })
   return stable(name)
 }
@@ -579,7 +578,11 @@ function methodCallOf(
     object = stable(named(e, object as TypeScriptCode, 'value'))
     codes = codes.map(each => stable(named(e, each, 'other')))
   }
-  if (isOpen(receiver) && node.kind === 'CallNative') object = withType(e, receiver, object as TypeScriptCode)
+  if (name === 'unwrap_or' && receiver.kind === 'Variant' && isNamed(receiver.type, 'Option')) {
+    return (receiver.name === 'Some' ? object : codes[0]) as TypeScriptCode
+  }
+  const isUntyped = isOpen(receiver) || (name === 'is_empty' && isLiteral(receiver))
+  if (isUntyped && node.kind === 'CallNative') object = withType(e, receiver, object as TypeScriptCode)
   const types = args.map(arg => typeOf(e, arg))
   const made = translate({ e, object: object as TypeScriptCode, type: typeOf(e, receiver), args: codes, types })
   if (made === null) return unavailable(e, `\`${name}\` of ${ownerOf(node)}`, node)
@@ -997,12 +1000,16 @@ function updatePart(e: Emitter, { place, operator, value }: Hir.Update): void {
     const isKept = !isUnchanged && (isRepeated || changes || contains(part.index, mayHaveEffects))
     return { index: isKept ? stable(named(e, made, 'at')) : made, type: typeOf(e, part.index) }
   })
+  // A compound assignment reads its target before the value, and a plain one reads the lists around its target after it.
+  const read = operator === null ? [] : [partCode(e, place.root as Hir.LocalId, fixed)]
+  const before = e.out.length
   const right = operandOf(e, value, expression(e, value))
+  if (e.out.length > before) keepValues(e, read, [], before)
   let changed = right.code
-  if (operator !== null) {
-    const left = { code: partCode(e, place.root as Hir.LocalId, fixed), type: place.type, isNone: false }
-    changed = binaryCode(e, operator, left, right)
-  }
+  const [left] = read
+  if (operator !== null && left !== undefined) {
+    changed = binaryCode(e, operator, { code: left, type: place.type, isNone: false }, right)
+  } else if (last > 0 && contains(value, mayHaveEffects)) changed = stable(named(e, changed, 'value'))
   storePart(e, place.root as Hir.LocalId, fixed, changes ? stable(named(e, changed, 'changed')) : changed)
 }
 

@@ -35,6 +35,7 @@ type MethodTranslation = (call: MethodCall) => TypeScriptCode
 const first = ({ args }: NativeCall, index = 0): TypeScriptCode => args[index] ?? stable('null')
 const docs = ({ args }: NativeCall): Doc[] => args.map(each => each.doc)
 const orElse = (value: Doc, other: Doc): TypeScriptCode => code([value, ' ?? ', other], Level.nullish)
+const orNull = (value: Doc): TypeScriptCode => ({ ...orElse(value, 'null'), withoutNull: value })
 
 /** Calls a function of the runtime module with the arguments. */
 const helped =
@@ -177,7 +178,7 @@ const TEXT: Readonly<Record<string, MethodTranslation>> = {
   repeat: own('repeat'),
   slice: helpedOn('slice_of'),
   index_of: helpedOn('place_of'),
-  char_at: invocation => orElse(['[...', invocation.object.doc, '][', first(invocation).doc, ']'], 'null')
+  char_at: invocation => orNull(['[...', invocation.object.doc, '][', first(invocation).doc, ']'])
 }
 
 const LIST: Readonly<Record<string, MethodTranslation>> = {
@@ -185,9 +186,9 @@ const LIST: Readonly<Record<string, MethodTranslation>> = {
   is_empty: isEmptyList,
   push: invocation => code(enclosed('[', [['...', invocation.object.doc], ...docs(invocation)], ']')),
   pop: ({ object }) => method(object, 'slice', '0', '-1'),
-  get: invocation => orElse(method(invocation.object, 'at', first(invocation).doc).doc, 'null'),
-  first: ({ object }) => orElse([operand(object, Level.postfix), '[0]'], 'null'),
-  last: ({ object }) => orElse([operand(object, Level.postfix), '.at(-1)'], 'null'),
+  get: invocation => orNull(method(invocation.object, 'at', first(invocation).doc).doc),
+  first: ({ object }) => orNull([operand(object, Level.postfix), '[0]']),
+  last: ({ object }) => orNull([operand(object, Level.postfix), '.at(-1)']),
   at: invocation => {
     const item = named(invocation.e, method(invocation.object, 'at', first(invocation).doc), 'value')
     return code(
@@ -214,7 +215,7 @@ const LIST: Readonly<Record<string, MethodTranslation>> = {
   map: own('map'),
   filter: own('filter'),
   flat_map: own('flatMap'),
-  find: invocation => orElse(method(invocation.object, 'find', first(invocation).doc).doc, 'null'),
+  find: invocation => orNull(method(invocation.object, 'find', first(invocation).doc).doc),
   any: own('some'),
   all: own('every'),
   fold: invocation => {
@@ -260,7 +261,10 @@ const OPTION: Readonly<Record<string, MethodTranslation>> = {
   is_some: compared('!=', 'null'),
   is_none: compared('==', 'null'),
   unwrap: helpedOn('unwrap_some'),
-  unwrap_or: invocation => orElse(operand(invocation.object, Level.and), operand(first(invocation), Level.and)),
+  unwrap_or: invocation => {
+    const { object } = invocation
+    return orElse(object.withoutNull ?? operand(object, Level.and), operand(first(invocation), Level.and))
+  },
   map: invocation => {
     const value = named(invocation.e, invocation.object, 'value')
     const applied = [operand(first(invocation), Level.postfix), argumentList([value])]
@@ -279,7 +283,7 @@ const RESULT: Readonly<Record<string, MethodTranslation>> = {
 }
 
 const MAP: Readonly<Record<string, MethodTranslation>> = {
-  get: invocation => orElse([operand(invocation.object, Level.postfix), '[', first(invocation).doc, ']'], 'null'),
+  get: invocation => orNull([operand(invocation.object, Level.postfix), '[', first(invocation).doc, ']']),
   has: onObject('Object.hasOwn'),
   keys: onObject('Object.keys'),
   values: onObject('Object.values'),

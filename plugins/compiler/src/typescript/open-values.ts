@@ -3,9 +3,7 @@ import { onlyExpression } from './uses.ts'
 import { isNamed } from './value-types.ts'
 
 /** Methods whose result is made of their arguments. */
-const COPIES: ReadonlySet<string> = new Set([
-  ...['List.push', 'List.append', 'Map.set', 'Option.unwrap_or', 'Result.unwrap_or']
-])
+const COPIES: ReadonlySet<string> = new Set([...['List.push', 'List.append', 'Option.unwrap_or', 'Result.unwrap_or']])
 
 /**
  * True for values whose type TypeScript cannot infer from themselves: the array `[1, 'a']` is a tuple, `null` has a
@@ -24,7 +22,8 @@ export function isOpen(node: Hir.Expr): boolean {
     case 'Record':
       return node.fields.some(([, value]) => isOpen(value))
     case 'CallNative':
-      return COPIES.has(node.native) && node.args.some(isOpen)
+      // A copy with another key has the type of the key alone.
+      return node.native === 'Map.set' || (COPIES.has(node.native) && node.args.some(isOpen))
     case 'Binary':
       return isNamed(node.type, 'List') && (isOpen(node.left) || isOpen(node.right))
     case 'If':
@@ -62,6 +61,11 @@ export function isLiteral(node: Hir.Expr): boolean {
       return isLiteral(node.operand)
     case 'Tuple':
       return node.items.some(isLiteral)
+    case 'If':
+      return [node.then, node.otherwise ?? []].some(branch => {
+        const only = onlyExpression(branch)
+        return only !== null && isLiteral(only)
+      })
     default:
       return false
   }
