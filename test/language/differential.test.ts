@@ -53,6 +53,10 @@ const FOUND: Readonly<Record<string, string>> = {
     'fn at(n: int) to int { print("at", n)\n n }\nfn main() { print(at(1).max((match Some(at(2)) { Some(n) => n\n None => 0 }))) }',
   'the result of a generic call keeps its type':
     'fn choose[T](flag: bool, a: T, b: T) to T { if flag { a } else { b } }\nfn main() { print(choose(true, 7, 8) / 2, choose(true, 1.5dec, 2dec) + 1dec) }',
+  'a compound assignment reads its target before a value that needs statements':
+    'fn at(n: int) to int { print("at", n)\n n }\nfn main() { let mut xs: List[int] = []\n xs[at(0)] += (match (at(1), true) { (n, _) => n }) }',
+  'a plain assignment reads the list around its target after the value':
+    'fn at(n: int) to int { print("at", n)\n n }\nfn main() { let mut xs: List[List[int]] = [[1]]\n xs[at(1)][at(1)] = at(5) }',
   'halves are rounded away from zero': 'fn main() { print((-0.5).round(), (-1.5).round(), (2.5).round()) }'
 }
 
