@@ -48,6 +48,7 @@ export function playgroundHandler(
         capabilities: [],
         seed: null,
         args: [],
+        maxOutput: MAX_OUTPUT_CHARACTERS,
         work: { kind: 'play' },
         database: freshAccess(store, MAX_DATABASE_BYTES)
       },

@@ -19,6 +19,8 @@ export interface Job {
   /** Seed of the random numbers; null for unpredictable ones. */
   readonly seed: number | null
   readonly args: readonly string[]
+  /** Characters of output after which lines are no longer sent; default: all are. */
+  readonly maxOutput?: number
   readonly work: RunWork | PlayWork | TestWork | WorkflowWork | ReplayWork
   /** Load of the lines that are not read yet, of an `OutputGate`. */
   readonly unwritten: SharedArrayBuffer

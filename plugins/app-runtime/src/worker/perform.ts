@@ -58,6 +58,14 @@ function replayed(job: Job, { runId, runs }: ReplayWork, report: (message: JobEv
 function hostOf(job: Job, report: (message: JobEvent) => void): Host {
   const gate = new OutputGate(new Int32Array(job.unwritten))
   const idle = new Int32Array(new SharedArrayBuffer(4))
+  let left = job.maxOutput ?? Number.POSITIVE_INFINITY
+  // The line that exceeds the limit is sent, so that the receiver knows of it.
+  const send = (line: Extract<JobEvent, { readonly text: string }>): void => {
+    if (left < 0) return
+    left -= line.text.length + 1
+    report(line)
+    gate.sent(line)
+  }
   const bridge = bridgeTo(job.bridge)
   const sleep = (duration: number): void => {
     Atomics.wait(idle, 0, 0, duration)
@@ -66,14 +74,8 @@ function hostOf(job: Job, report: (message: JobEvent) => void): Host {
   const database = job.database === null ? null : openDatabase(job.database, bridge, job.program, { isFresh })
   const { durable = null } = job
   return {
-    print(text) {
-      report({ kind: 'print', text })
-      gate.sent({ text })
-    },
-    log(line) {
-      report({ kind: 'log', ...line })
-      gate.sent(line)
-    },
+    print: text => send({ kind: 'print', text }),
+    log: line => send({ kind: 'log', ...line }),
     now: Date.now,
     random: job.seed === null ? Math.random : seededRandom(job.seed),
     args: job.args,

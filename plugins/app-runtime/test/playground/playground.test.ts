@@ -98,6 +98,10 @@ t.test('an endless loop, endless recursion, and statements that do not return ar
     [
       `${NOTES}fn main() { db.query("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", []) }`,
       /^RUN_(TIME_LIMIT|DATABASE\w*)$/
+    ],
+    [
+      `fn main() { match std.regex.compile("(a+)+$") { Ok(r) => print(r.find_all("${'a'.repeat(60)}b").len()), Error(e) => print(e) } }`,
+      /^RUN_TIME_LIMIT$/
     ]
   ]
   const runs = await Promise.all(loops.map(([source]) => play(source)))
@@ -117,6 +121,7 @@ t.test('huge output, values and rows are cut or refused, and the process goes on
   const big = await play('let mut s = "x"\nfor n in range(0, 22) { s = s + s }\nloop { print(s) }')
   t.equal(big.ok, false)
   t.equal(big.cut, true)
+  t.same(big.tables, [], 'the program ends by itself, so that its tables are read')
   const logs = await play('let mut s = "x"\nfor n in range(0, 22) { s = s + s }\nloop { std.log.info(s, { a: 1 }) }')
   t.equal(logs.ok, false)
   clearInterval(sampling)
