@@ -1,7 +1,11 @@
 /**
  * Requests per second to a served program. A point query, declared as `@query`, is compared with a hand-written Fastify
- * route on the libsql binding. A `@mutation` with one durable insert is compared with bare transactions of that
- * binding, and with a Fastify route for them.
+ * route on the libsql binding, both open and with a JSON Web Token (HS256). A `@mutation` with one durable insert is
+ * compared with bare transactions of that binding, and with a Fastify route for them. On Linux, the CPU time of the
+ * server for a guarded request is compared with that for an open one.
+ *
+ * The hand-written guard verifies the token with `node:crypto` in each request. The program verifies a token again after a
+ * minute.
  *
  * Server and peers run in separate processes, and rounds alternate between them. Needs `npm run build`. If
  * `SVC_BENCH_POCKETBASE` contains the path of a PocketBase program, its reads by id and inserts are measured too.
@@ -9,19 +13,20 @@
  *
  *   node --import tsx --conditions=svc-source bench/program-http.ts [--json] [--rounds N] [--seconds N] [--connections N]
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { fastify } from 'fastify'
 import { figureOf, median, withRange } from './figures.ts'
 import { openPocketBase, type PocketBase } from './pocketbase.ts'
+import { cpuMicroseconds, serve } from './served-program.ts'
 import { isSmoke, SAMPLE_INTERVAL_MS } from './smoke-mode.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -35,13 +40,41 @@ type Book { title: str
     year: int }
 
 @query
+@public
 fn book(id: Id[Book]) to Option[Book] { db.Book.get(id) }
 
+@query
+@auth(provider: jwt)
+fn guarded_book(id: Id[Book]) to Option[Book] { db.Book.get(id) }
+
 @mutation
+@public
 fn add(title: str, author: str, year: int) to int {
     db.Book.insert({ title: title, author: author, year: year })
 }
 `
+
+const SECRET = 'a secret of this benchmark, which is no secret'
+
+/** Returns a token as both servers accept it. */
+function tokenOf(subject: string): string {
+  const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const exp = Math.floor(Date.now() / 1000) + 86_400
+  const signed = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ sub: subject, exp })}`
+  return `${signed}.${createHmac('sha256', SECRET).update(signed).digest('base64url')}`
+}
+
+/** Returns the subject of a bearer token; null if it is invalid or has expired. */
+function subjectOf(authorization: string | undefined): string | null {
+  const [, head = '', payload = '', signature = ''] =
+    /^Bearer ([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(authorization ?? '') ?? []
+  const given = Buffer.from(signature, 'base64url')
+  const expected = createHmac('sha256', SECRET).update(`${head}.${payload}`).digest()
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null
+  if (JSON.parse(Buffer.from(head, 'base64url').toString()).alg !== 'HS256') return null
+  const { sub, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  return typeof sub === 'string' && exp > Date.now() / 1000 ? sub : null
+}
 
 interface Database {
   prepare(sql: string): { get(...given: unknown[]): unknown; run(...given: unknown[]): { lastInsertRowid: number } }
@@ -80,7 +113,14 @@ async function servePeer(file: string): Promise<void> {
   const row = { type: ['object', 'null'], properties: { _id: { type: 'integer' }, ...properties } }
   const app = fastify()
   const querystring = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] }
-  app.get('/api/query/book', { schema: { querystring, response: { 200: row } } }, async request => {
+  const schema = { querystring, response: { 200: row } }
+  app.get('/api/query/book', { schema }, async request => {
+    return select.get((request.query as { id: number }).id) ?? null
+  })
+  const guarded = { querystring, response: { 200: row, 401: { type: 'string' } } }
+  app.get('/api/query/guarded_book', { schema: guarded }, async (request, reply) => {
+    if (subjectOf(request.headers.authorization) === null) return reply.code(401).send('a token is missing or wrong')
+    reply.header('cache-control', 'no-store')
     return select.get((request.query as { id: number }).id) ?? null
   })
   const body = { type: 'object', properties, required: ['title', 'author', 'year'], additionalProperties: false }
@@ -98,15 +138,21 @@ async function servePeer(file: string): Promise<void> {
   process.send?.({ port: (app.server.address() as { port: number }).port })
 }
 
-type Kind = 'query' | 'mutation'
+type Kind = 'query' | 'guarded query' | 'mutation'
 
-/** Paths of a server: to read a row, and to add one. */
+/** Paths of a server: to read a row, also as a caller with a token, and to add one. */
 interface Paths {
   row(index: number): string
+  guardedRow?(index: number): string
   readonly add: string
 }
 
-const OURS: Paths = { row: index => `/api/query/book?id=${index + 1}`, add: '/api/mutation/add' }
+const OURS: Paths = {
+  row: index => `/api/query/book?id=${index + 1}`,
+  guardedRow: index => `/api/query/guarded_book?id=${index + 1}`,
+  add: '/api/mutation/add'
+}
+const AUTHORIZATION = { authorization: `Bearer ${tokenOf('a reader')}` }
 
 const pathsOf = ({ ids }: PocketBase): Paths => ({
   row: index => `/api/collections/books/records/${ids[index]}`,
@@ -116,10 +162,14 @@ const pathsOf = ({ ids }: PocketBase): Paths => ({
 async function load(port: number, kind: Kind, seconds: number, connections: number, paths = OURS): Promise<number> {
   let row = 0
   const body = JSON.stringify({ title: 'A title', author: 'An author', year: 2000 })
-  const request =
-    kind === 'query'
-      ? { setupRequest: (given: object) => ({ ...given, path: paths.row(row++ % ROWS) }) }
-      : { method: 'POST' as const, path: paths.add, body, headers: { 'content-type': 'application/json' } }
+  const request = {
+    query: { setupRequest: (given: object) => ({ ...given, path: paths.row(row++ % ROWS) }) },
+    'guarded query': {
+      headers: AUTHORIZATION,
+      setupRequest: (given: object) => ({ ...given, path: paths.guardedRow?.(row++ % ROWS) })
+    },
+    mutation: { method: 'POST' as const, path: paths.add, body, headers: { 'content-type': 'application/json' } }
+  }[kind]
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,
     connections,
@@ -151,25 +201,12 @@ async function measure(): Promise<void> {
     number
   ]
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'))
-  writeFileSync(join(folder, 'svc.toml'), '')
-  writeFileSync(join(folder, 'app.vox'), SOURCE)
   const peer = fork(fileURLToPath(import.meta.url), ['--peer', join(folder, 'peer.db')])
-  const settings = [
-    'app-runtime.program="app.vox"',
-    'app-runtime.port=0',
-    'http.main=false',
-    'database.path="program.db"',
-    'database.synchronous="full"'
-  ].flatMap(each => ['--set', `plugins.${each}`])
-  const bin = join(ROOT, 'kernel', 'bin', 'svc.cjs')
-  const server = spawn(process.execPath, [bin, 'serve', '--json', '--only', 'app-runtime,http', ...settings], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe']
-  })
+  const server = await serve(folder, SOURCE, { settings: [`app-runtime.auth.secret=["${SECRET}"]`] })
+  const { port } = server
   let pocketBase: PocketBase | null = null
   try {
     const [{ port: peerPort }] = (await once(peer, 'message')) as [{ port: number }]
-    const port = await portOf(server)
     for (let row = 1; row <= ROWS; row++) {
       await fetch(`http://127.0.0.1:${port}/api/mutation/add`, {
         method: 'POST',
@@ -184,27 +221,47 @@ async function measure(): Promise<void> {
       const [{ rate }] = (await once(peer, 'message')) as [{ rate: number }]
       return rate
     }
-    for (const kind of ['query', 'mutation'] as const) {
+    for (const kind of ['query', 'guarded query', 'mutation'] as const) {
       await load(port, kind, WARM_UP_SECONDS, connections)
       await load(peerPort, kind, WARM_UP_SECONDS, connections)
     }
     const found: Record<string, number[]> = {
       query: [],
       'query, Fastify': [],
+      'guarded query': [],
+      'guarded query, Fastify': [],
       mutation: [],
       'mutation, Fastify': [],
       transactions: []
     }
-    const ratios: Record<string, number[]> = { query: [], 'mutation to transactions': [], 'mutation to Fastify': [] }
+    const ratios: Record<string, number[]> = {
+      query: [],
+      'guarded query': [],
+      'mutation to transactions': [],
+      'mutation to Fastify': []
+    }
+    /** CPU time of the server for a request, in microseconds. */
+    const cpu: Record<'query' | 'guarded query', number[]> = { query: [], 'guarded query': [] }
+    const measured = async (kind: 'query' | 'guarded query'): Promise<number> => {
+      const before = cpuMicroseconds(server.process.pid)
+      const rate = await load(port, kind, seconds, connections)
+      const after = cpuMicroseconds(server.process.pid)
+      if (before !== null && after !== null) cpu[kind].push((after - before) / (rate * seconds))
+      return rate
+    }
     for (let round = 0; round < rounds; round++) {
-      const query = await load(port, 'query', seconds, connections)
+      const query = await measured('query')
       const peerQuery = await load(peerPort, 'query', seconds, connections)
+      const guarded = await measured('guarded query')
+      const peerGuarded = await load(peerPort, 'guarded query', seconds, connections)
       const mutation = await load(port, 'mutation', seconds, connections)
       const transactions = await bare()
       const peerMutation = await load(peerPort, 'mutation', seconds, connections)
       for (const [name, value] of Object.entries({
         query,
         'query, Fastify': peerQuery,
+        'guarded query': guarded,
+        'guarded query, Fastify': peerGuarded,
         mutation,
         'mutation, Fastify': peerMutation,
         transactions
@@ -212,6 +269,7 @@ async function measure(): Promise<void> {
         found[name]?.push(value)
       }
       ratios.query?.push(query / peerQuery)
+      ratios['guarded query']?.push(guarded / peerGuarded)
       ratios['mutation to transactions']?.push(mutation / transactions)
       ratios['mutation to Fastify']?.push(mutation / peerMutation)
       if (pocketBase === null) continue
@@ -226,6 +284,9 @@ async function measure(): Promise<void> {
     }
     const perSecond = Object.fromEntries(Object.entries(found).map(([name, all]) => [name, Math.round(median(all))]))
     const results = Object.fromEntries(Object.entries(ratios).map(([name, all]) => [name, figureOf(all)]))
+    // A round of a smoke run may be too short for a request.
+    const extra = cpu.query.map((open, round) => (cpu['guarded query'][round] as number) - open).filter(Number.isFinite)
+    const guardMicroseconds = extra.length === 0 ? null : figureOf(extra)
     if (values.json)
       console.log(
         JSON.stringify({
@@ -233,32 +294,21 @@ async function measure(): Promise<void> {
           node: process.version,
           results,
           perSecond,
+          guardMicroseconds,
           pocketBase: pocketBase?.version ?? null
         })
       )
     else {
       for (const [name, value] of Object.entries(perSecond)) console.log(`${name}: ${value} a second`)
       for (const [name, value] of Object.entries(results)) console.log(`${name}: ${withRange(value, 'x')}`)
+      if (guardMicroseconds !== null) console.log(`CPU time of a guard: ${withRange(guardMicroseconds, ' µs')}`)
     }
   } finally {
-    const ended = [server, peer].filter(each => each.exitCode === null).map(each => once(each, 'exit'))
-    server.kill()
+    const ended = peer.exitCode === null ? once(peer, 'exit') : null
     peer.kill()
-    await Promise.all([...ended, pocketBase?.stop()])
+    await Promise.all([ended, server.stop(), pocketBase?.stop()])
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-function portOf(server: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const lines: string[] = []
-    createInterface({ input: server.stderr as NodeJS.ReadableStream }).on('line', line => {
-      lines.push(line)
-      const port = /app listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1]
-      if (port !== undefined) resolve(Number(port))
-    })
-    server.once('exit', code => reject(new Error(`svc serve ended with ${code}:\n${lines.join('\n')}`)))
-  })
 }
 
 const [flag, file] = process.argv.slice(2)

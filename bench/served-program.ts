@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -46,6 +46,18 @@ export async function serve(
       await ended
     }
   }
+}
+
+/** Microseconds of a tick, the unit of CPU times in /proc. */
+const TICK = 10_000
+
+/** Returns the CPU time of a process in microseconds; null where there is no /proc. */
+export function cpuMicroseconds(pid: number | undefined): number | null {
+  if (process.platform !== 'linux' || pid === undefined) return null
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The name of the program may contain spaces.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * TICK
 }
 
 function portOf(server: ChildProcess): Promise<number> {

@@ -18,6 +18,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   interpreter: ['--rounds', '1'],
   'program-database': ['--rounds', '1'],
   'program-http': ['--rounds', '1', '--seconds', '0.2', '--connections', '4'],
+  'program-pocketbase': ['--rounds', '1', '--seconds', '0.2', '--connections', '4'],
   'program-reload': ['--reloads', '7'],
   live: [],
   workflows: [],
