@@ -57,6 +57,8 @@ const FOUND: Readonly<Record<string, string>> = {
     'fn at(n: int) to int { print("at", n)\n n }\nfn main() { let mut xs: List[int] = []\n xs[at(0)] += (match (at(1), true) { (n, _) => n }) }',
   'a plain assignment reads the list around its target after the value':
     'fn at(n: int) to int { print("at", n)\n n }\nfn main() { let mut xs: List[List[int]] = [[1]]\n xs[at(1)][at(1)] = at(5) }',
+  'the other value of unwrap_or is evaluated also if it may only fail':
+    'fn main() { let n = 0\n print(Some(1).unwrap_or(2 / n)) }',
   'halves are rounded away from zero': 'fn main() { print((-0.5).round(), (-1.5).round(), (2.5).round()) }'
 }
 

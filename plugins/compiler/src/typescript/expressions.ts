@@ -49,6 +49,7 @@ import {
   isNode,
   leaves,
   mayChangeVariables,
+  mayFail,
   mayHaveEffects,
   mentions,
   needsStatements,
@@ -574,7 +575,7 @@ function methodCallOf(
   const values = args.map(arg => (arg.kind === 'Native' ? nativeOfItem(arg, typeOf(e, receiver)) : arg))
   let [object, ...codes] = argumentCodes(e, [receiver, ...values], node.kind === 'CallNative')
   // The translation evaluates the other value only if it is needed.
-  if (name === 'unwrap_or' && args.some(arg => contains(arg, each => mayHaveEffects(each)))) {
+  if (name === 'unwrap_or' && args.some(arg => contains(arg, each => mayHaveEffects(each) || mayFail(each)))) {
     object = stable(named(e, object as TypeScriptCode, 'value'))
     codes = codes.map(each => stable(named(e, each, 'other')))
   }

@@ -104,6 +104,11 @@ export function mayHaveEffects({ kind }: HirNode): boolean {
   return kind.startsWith('Call') || kind === 'Update' || kind === 'SideEffect' || kind === 'Db' || kind === 'RawSql'
 }
 
+/** True for a division, and for an element that may be absent. Calls are effects. */
+export function mayFail(node: HirNode): boolean {
+  return node.kind === 'Index' || (node.kind === 'Binary' && ['div', 'mod'].includes(node.operator))
+}
+
 /**
  * Returns the states that code reads after it assigned them. A rendered component keeps the values of its render, so
  * such code needs separate variables.
