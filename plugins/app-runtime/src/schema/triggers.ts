@@ -1,4 +1,4 @@
-import { FILES_TABLE } from '../storage/file-tables.ts'
+import { FILE_TRIGGER_SUFFIX, FILES_TABLE } from '../storage/file-tables.ts'
 import type { DesiredObject } from './desired-schema.ts'
 import { quoted, searchTableName, textLiteral } from './names.ts'
 
@@ -60,7 +60,7 @@ export function fileTriggers(table: string, columns: readonly string[]): Desired
     const message = textLiteral(`${column} must be a stored file`)
     const body = `SELECT RAISE(ABORT, ${message}) WHERE ${value} IS NOT NULL AND NOT ${isKnown};`
     return [
-      trigger(table, `${table}_${column}_file_on_insert`, 'INSERT', body),
+      trigger(table, `${table}_${column}${FILE_TRIGGER_SUFFIX}`, 'INSERT', body),
       trigger(table, `${table}_${column}_file_on_update`, `UPDATE OF ${quoted(column)}`, body)
     ]
   })

@@ -4,7 +4,14 @@ import type { DatabaseStore, SqlValue } from '@svc/contracts'
 import { quoted } from '../schema/names.ts'
 import { type BlobStore, type ByteRange, fileUnknown } from './blob-store.ts'
 import { type FileInfo, isFileId, mediaType, newFileId, safeName } from './file-info.ts'
-import { FILE_STORE_TABLE, FILES_TABLE, FIND_FILE, INSERT_FILE } from './file-tables.ts'
+import {
+  FILE_STORE_TABLE,
+  FILE_TRIGGER_SUFFIX,
+  FILES_TABLE,
+  FIND_FILE,
+  FIND_FILE_COLUMNS,
+  INSERT_FILE
+} from './file-tables.ts'
 import type { StagedFile, Staging } from './staging.ts'
 
 /** Age in milliseconds after which a file that no row refers to is removed. */
@@ -46,9 +53,17 @@ export class FileStorage {
     return this.#options.program
   }
 
-  /** SQL that adds the condition that no row refers to a file. */
-  get unused(): string {
-    return unusedSql(this.#options.columns)
+  /**
+   * Returns SQL that adds the condition that no row refers to a file: of this program, or of another one with the same
+   * database, which may have been given a file of this one.
+   */
+  async unused(): Promise<string> {
+    const { store, columns } = this.#options
+    const { rows } = await store.query(FIND_FILE_COLUMNS)
+    const all = new Map<string, FileColumn>()
+    for (const each of [...columns, ...rows.flatMap(([table, trigger]) => columnOf(String(table), String(trigger)))])
+      all.set(JSON.stringify([each.table, each.column]), each)
+    return unusedSql([...all.values()])
   }
 
   /** Receives content. Nothing refers to it until it is stored. */
@@ -101,7 +116,11 @@ export class FileStorage {
 
   /** Removes a file that no row refers to, such as one of a refused upload. */
   async discard(id: string): Promise<void> {
-    const { changes } = await this.#options.store.execute(this.#deleteSql('id = ?'), [id])
+    await this.#remove(id, await this.unused())
+  }
+
+  async #remove(id: string, unused: string): Promise<void> {
+    const { changes } = await this.#options.store.execute(`DELETE FROM ${FILES_TABLE} WHERE id = ?${unused}`, [id])
     if (changes > 0) await this.#removeBlob(id)
   }
 
@@ -111,14 +130,15 @@ export class FileStorage {
    */
   async collect(now: number): Promise<number> {
     const { store, program, blobs, staging } = this.#options
+    const unused = await this.unused()
     let removed = 0
     for (let isMore = true; isMore; ) {
-      const chosen = `SELECT id FROM ${FILES_TABLE} WHERE program = ? AND created_at_ms < ?${this.unused} LIMIT ${REMOVED_AT_ONCE}`
+      const chosen = `SELECT id FROM ${FILES_TABLE} WHERE program = ? AND created_at_ms < ?${unused} LIMIT ${REMOVED_AT_ONCE}`
       // toestub-ignore(scaling/query-in-loop) - each turn reads the next page of files
       const { rows } = await store.query(chosen, [program, now - UNUSED_MS])
       const ids = rows.map(([id]) => String(id))
       // Checked again by the statement: a row may refer to the file by now.
-      for (const id of ids) await this.discard(id)
+      for (const id of ids) await this.#remove(id, unused)
       removed += ids.length
       isMore = ids.length === REMOVED_AT_ONCE
     }
@@ -132,10 +152,6 @@ export class FileStorage {
     await blobs.clean(prefix, now - UNUSED_MS)
     await staging.clean(now)
     return removed
-  }
-
-  #deleteSql(condition: string): string {
-    return `DELETE FROM ${FILES_TABLE} WHERE ${condition}${this.unused}`
   }
 
   async #removeBlob(id: string): Promise<void> {
@@ -159,8 +175,14 @@ export class FileStorage {
   }
 }
 
+/** Returns the column that a trigger of `fileTriggers` checks. */
+function columnOf(table: string, trigger: string): FileColumn[] {
+  const column = trigger.slice(table.length + 1, -FILE_TRIGGER_SUFFIX.length)
+  return trigger === `${table}_${column}${FILE_TRIGGER_SUFFIX}` && column !== '' ? [{ table, column }] : []
+}
+
 /** Returns SQL that adds the condition that no row refers to a file. */
-export function unusedSql(columns: readonly FileColumn[]): string {
+function unusedSql(columns: readonly FileColumn[]): string {
   return columns
     .map(({ table, column }) => {
       return ` AND NOT EXISTS (SELECT 1 FROM ${quoted(table)} AS t WHERE t.${quoted(column)} = ${FILES_TABLE}.id)`

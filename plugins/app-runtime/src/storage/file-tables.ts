@@ -26,6 +26,13 @@ export const INSERT_FILE = `INSERT INTO ${FILES_TABLE} (id, program, name, conte
 
 export const FIND_FILE = `SELECT id, name, content_type, size FROM ${FILES_TABLE} WHERE id = ?`
 
+/** End of the names of the triggers that check the files of inserted rows, after the names of table and column. */
+export const FILE_TRIGGER_SUFFIX = '_file_on_insert'
+
+/** Finds tables and triggers of all columns that hold files, of all programs with the database. */
+export const FIND_FILE_COLUMNS = `SELECT tbl_name, name FROM sqlite_master
+  WHERE type = 'trigger' AND substr(name, -${FILE_TRIGGER_SUFFIX.length}) = '${FILE_TRIGGER_SUFFIX}'`
+
 export const LIST_FILES = `SELECT id, name, content_type, size FROM ${FILES_TABLE} WHERE program = ?
   ORDER BY created_at_ms, id`
 

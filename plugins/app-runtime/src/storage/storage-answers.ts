@@ -6,14 +6,18 @@ import type { FileStorage } from './file-storage.ts'
 import type { FileUrls } from './file-urls.ts'
 
 /** Requests of `std.files` to the main thread. */
-export const FILE_QUESTIONS = { setup: 'files.setup', put: 'files.put', read: 'files.read' } as const
+export const FILE_QUESTIONS = {
+  setup: 'files.setup',
+  /** SQL of the condition that no row refers to a file; tables of other programs may be new. */
+  unused: 'files.unused',
+  put: 'files.put',
+  read: 'files.read'
+} as const
 
 export interface FilesSetup {
   /** Key of the program, which owns its files. */
   readonly program: string
   readonly keys: readonly Uint8Array[]
-  /** SQL of the condition that no row refers to a file. */
-  readonly unused: string
 }
 
 export interface PutRequest {
@@ -32,7 +36,8 @@ export interface ReadRequest {
 /** Handles the requests of `std.files`. The thread reads and writes the rows itself, in its transaction. */
 export function storageAnswers(storage: FileStorage, urls: FileUrls): BridgeAnswers {
   return {
-    [FILE_QUESTIONS.setup]: (): FilesSetup => ({ program: storage.program, keys: urls.keys, unused: storage.unused }),
+    [FILE_QUESTIONS.setup]: (): FilesSetup => ({ program: storage.program, keys: urls.keys }),
+    [FILE_QUESTIONS.unused]: (): Promise<string> => storage.unused(),
     [FILE_QUESTIONS.put]: async ({ name, contentType, content }: PutRequest): Promise<PutReply> =>
       storage.keep(await storage.stage([content]), name, contentType),
     [FILE_QUESTIONS.read]: async ({ id, maxBytes }: ReadRequest): Promise<Uint8Array> =>

@@ -51,6 +51,20 @@ t.test('files that no row refers to are removed after a day, and others never', 
   t.same(onDisk(), [])
 })
 
+t.test('a file to which only another program with the same database refers is kept', async t => {
+  const { store, storage, add, onDisk } = await open(t)
+  const [given, unused] = [await add('given'), await add('unused')]
+  await apply(store, '@table type Copy_of { the_image: File }\n', { path: 'other.vox' })
+  await store.execute('INSERT INTO copy_of (the_image) VALUES (?)', [given.id])
+  await storage.discard(given.id)
+  t.equal(await storage.collect(Date.now() + 2 * DAY_MS), 1)
+  t.same(onDisk(), [given.id])
+  await t.rejects(storage.find(unused.id))
+  await store.execute('DELETE FROM copy_of')
+  t.equal(await storage.collect(Date.now() + 2 * DAY_MS), 1)
+  t.same(onDisk(), [])
+})
+
 t.test('content of a transaction that was rolled back is removed after a day', async t => {
   const { storage, onDisk, folder } = await open(t)
   const kept = await storage.keep(await storage.stage([Buffer.from('x')]), 'a', 'text/plain')

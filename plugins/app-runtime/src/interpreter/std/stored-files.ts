@@ -152,10 +152,10 @@ export const STORED_FILES: Readonly<Record<string, Native>> = {
     if (duration > MAX_URL_MS) fail('RUN_ARGUMENTS', 'the path of a file must expire within 100 years')
     return urls.sign(id, typeof name === 'string' ? name : 'file', machine.host.now() + duration)
   }),
-  'std.files.delete': files(1, 1, ({ database, setup }, args, machine) =>
+  'std.files.delete': files(1, 1, ({ bridge, database }, args, machine) =>
     attempt(() => {
       const id = idArg(args[0])
-      const { unused } = setup
+      const unused = bridge.ask(FILE_QUESTIONS.unused, null, machine.millisecondsLeft()) as string
       const { changes } = database.execute(FILES, `DELETE FROM ${FILES_TABLE} WHERE id = ?${unused}`, [id])
       machine.charge(1)
       if (changes === 0) fail('RUN_FILE_UNKNOWN', `the file ${id} does not exist, or a row refers to it`)
