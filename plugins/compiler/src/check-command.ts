@@ -116,7 +116,7 @@ function misuse(io: CommandIo, message: string): number {
 
 async function irText({ parsed, file }: CheckedFile): Promise<string> {
   // Loads the validator only when a document is printed.
-  const { irDocument, printIr } = await import('./ir/document.ts')
+  const { irDocument, printIr } = await import('./ir-document.ts')
   return printIr(irDocument(parsed.module, file.text, new Date()))
 }
 

@@ -1,8 +1,7 @@
 import { checkModule } from '#check'
 import type { Diagnostic } from '#diagnostics'
 import { format } from '#format'
-import { irDocument, printIr } from '#ir'
-import { hasErrors, programOf, SourceFile } from '#root'
+import { hasErrors, irDocument, printIr, programOf, SourceFile } from '#root'
 import { indexSymbols, type SymbolIndex } from '#symbols'
 import { parse, sameSyntax, walk } from '#syntax'
 

@@ -11,6 +11,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   format: ['doc', 'syntax'],
   types: ['diagnostics', 'syntax'],
   hir: ['syntax', 'types'],
+  ir: ['hir', 'syntax', 'types'],
   typescript: ['doc', 'hir', 'syntax', 'types'],
   'web-ir': ['diagnostics', 'doc', 'hir', 'syntax', 'typescript'],
   react: ['doc', 'hir', 'syntax', 'typescript', 'web-ir']

@@ -147,7 +147,7 @@ function placed({ message, span }: Diagnostic, file: SourceFile): string {
 }
 
 async function irOf({ parsed, file }: CheckedFile): Promise<unknown> {
-  const { irDocument, printIr } = await import('../ir/document.ts')
+  const { irDocument, printIr } = await import('../ir-document.ts')
   // Ints beyond 2^53 lose digits here: an operation cannot return bigints.
   return JSON.parse(printIr(irDocument(parsed.module, file.text, new Date())))
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { format } from '#format'
-import { irDocument, printIr } from '#ir'
+import { irDocument, printIr } from '#root'
 import { parse } from '#syntax'
 
 interface Hashes {

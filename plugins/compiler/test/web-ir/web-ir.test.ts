@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { irDocument, printIr } from '#ir'
+import { irDocument, printIr } from '#root'
 import { parse } from '#syntax'
 import type { WebIr } from '#web-ir'
 
