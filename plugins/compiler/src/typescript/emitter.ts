@@ -106,7 +106,7 @@ export function newEmitter(file: EmittedModule, locals: readonly Hir.Local[], sc
   }
 }
 
-export interface BindOptions {
+interface BindOptions {
   /** TypeScript name, or code that reads the value; without it, an unused name. */
   readonly as?: string
   readonly isAsync?: boolean

@@ -33,7 +33,8 @@ import {
   unavailable,
   waits,
   within,
-  withinBlock
+  withinBlock,
+  written
 } from './emitter.ts'
 import { literal, propertyKey, valueName } from './names.ts'
 import { methodCode, type NativeCall, nativeCode, unknownMethodCode } from './natives.ts'
@@ -326,7 +327,7 @@ function defaultCodes(e: Emitter, type: string, isMissing: (field: string) => bo
   })
 }
 
-export function objectCode(entries: readonly Entry[]): TypeScriptCode {
+function objectCode(entries: readonly Entry[]): TypeScriptCode {
   const parts = entries.map(([key, value]): Doc => {
     const name = propertyKey(key)
     return value === name ? name : [name, ': ', value]
@@ -484,10 +485,10 @@ function structCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode
 
 function checkedCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode {
   const value = expression(e, inner)
-  const shape = typeShape(type, e.file.program)
-  if (shape === "'any'") return value
-  const printed = e.file.type(type)
-  return call(`${e.file.helper('checked')}${printed === null ? '<any>' : `<${printed}>`}`, value.doc, shape)
+  const defaultsOf = (name: string): Entry[] => defaultCodes(e, name, () => true)
+  const shape = typeShape(type, { program: e.file.program, defaultsOf, outer: [] })
+  if (shape === null) return value
+  return call(`${e.file.helper('checked')}<${e.file.type(type) ?? 'any'}>`, value.doc, shape)
 }
 
 // Calls
@@ -627,7 +628,7 @@ function orderedCodes(e: Emitter, args: readonly Hir.Expr[], params: readonly nu
 }
 
 /** True if an expression is a server call. */
-export function isRemote(e: Emitter, node: Hir.Expr): node is Hir.Call {
+function isRemote(e: Emitter, node: Hir.Expr): node is Hir.Call {
   if (node.kind !== 'Call') return false
   const kind = e.file.program.kindOf(node.name)
   return kind === 'read' || kind === 'write'
@@ -673,7 +674,7 @@ function waiting(
 // Functions and loops
 
 /** Translates a lambda. `hasTypes`: TypeScript infers the types of its parameters from the context. */
-export function lambdaCode(e: Emitter, node: Hir.Lambda, hasTypes: boolean): TypeScriptCode {
+function lambdaCode(e: Emitter, node: Hir.Lambda, hasTypes: boolean): TypeScriptCode {
   const { body } = node
   const isAsync = waits(e, body)
   const result = node.type.kind === 'fn' ? node.type.result : typeOf(e, body)
@@ -758,7 +759,7 @@ function mappedCode(e: Emitter, node: Hir.For): TypeScriptCode {
     const target = targetCode(e, binding)
     let position = index === null ? null : bind(e, index).name
     let value = stable('null')
-    const statements = collect(e, () => {
+    const statements = written(e, () => {
       const take = (): string => {
         position ??= e.scope.fresh('index')
         return position
@@ -772,16 +773,6 @@ function mappedCode(e: Emitter, node: Hir.For): TypeScriptCode {
     const head: Doc = isPlain ? target : ['(', params, ')', printed === null ? '' : `: ${printed}`]
     return code([operand(iterated(over, typeOf(e, iterable)), Level.postfix), '.map(', arrow(head, made).doc, ')'])
   })
-}
-
-/** Collects statements in the current scope. */
-function collect(e: Emitter, write: () => void): Doc[] {
-  const outer = e.out
-  e.out = []
-  write()
-  const statements = e.out
-  e.out = outer
-  return statements
 }
 
 /** Translates `for` as a statement. `collected` names the list that receives the body's values. */

@@ -17,6 +17,7 @@ export function isOpen(node: Hir.Expr): boolean {
     case 'List':
       return node.items.length === 0 || node.items.some(isOpen)
     case 'Variant':
+      if (node.name === 'Some') return node.args.some(value => isLiteral(value) || isOpen(value))
       return node.type.kind === 'named' && node.type.args.length > 0
     case 'Struct':
     case 'Record':

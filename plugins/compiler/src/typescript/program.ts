@@ -17,7 +17,7 @@ export interface Problem {
 }
 
 /** How browser code calls a function of the program. */
-export type FunctionKind =
+type FunctionKind =
   /** Over HTTP. `write` may change data on the server. */
   | 'read'
   | 'write'
@@ -197,7 +197,7 @@ export class EmittedProgram {
   }
 }
 
-export interface EmittedVariant {
+interface EmittedVariant {
   readonly name: string
   /** True if the payload is written in braces. */
   readonly isRecord: boolean

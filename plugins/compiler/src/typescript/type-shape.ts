@@ -1,4 +1,5 @@
 import type { Hir } from '@svc/contracts'
+import type { Doc } from '../doc/doc.ts'
 import { literal, propertyKey } from './names.ts'
 import type { EmittedProgram } from './program.ts'
 import { isList } from './value-types.ts'
@@ -14,53 +15,65 @@ const PLAIN: Readonly<Record<string, string>> = {
   dec: 'dec'
 }
 
-/** Returns a type as the argument of the helper `checked`. */
-export function typeShape(type: Hir.Type, program: EmittedProgram, outer: readonly string[] = []): string {
-  const inner = (each: Hir.Type | undefined): string => (each === undefined ? "'any'" : typeShape(each, program, outer))
+export interface ShapeContext {
+  readonly program: EmittedProgram
+  /** Returns the code of the defaults of a struct, by field; none for other types. */
+  defaultsOf(type: string): readonly (readonly [field: string, value: Doc])[]
+  /** Names of the types of records around this one, outermost first. */
+  readonly outer: readonly string[]
+}
+
+/** Returns a type as the argument of the helper `checked`; null if any value is one of it. */
+export function typeShape(type: Hir.Type, context: ShapeContext): Doc | null {
   switch (type.kind) {
     case 'unit':
       return "'unit'"
     case 'tuple':
-      return `{ tuple: [${type.items.map(inner).join(', ')}] }`
+      return ['{ tuple: [', listed(type.items.map(item => shapeOf(item, context))), '] }']
     case 'record':
-      return `{ fields: ${fieldsShape(type.fields, program, [...outer, ''])} }`
+      return ['{ fields: ', fieldsShape(type.fields, { ...context, outer: [...context.outer, ''] }), ' }']
     case 'named': {
       const { name, args } = type
       const plain = Object.hasOwn(PLAIN, name) ? PLAIN[name] : undefined
       if (plain !== undefined) return literal(plain)
-      if (isList(type)) return `{ list: ${name === 'Tensor' ? "'float'" : inner(args[0])} }`
-      if (name === 'Map') return `{ map: ${inner(args[1])} }`
-      if (name === 'Option') return `{ option: ${inner(args[0])} }`
-      if (name === 'Result') return `{ result: [${inner(args[0])}, ${inner(args[1])}] }`
-      return declaredShape(type, program, outer)
+      if (name === 'Tensor') return "{ list: 'float' }"
+      if (isList(type)) return ['{ list: ', shapeOf(args[0], context), ' }']
+      if (name === 'Map') return ['{ map: ', shapeOf(args[1], context), ' }']
+      if (name === 'Option') return ['{ option: ', shapeOf(args[0], context), ' }']
+      if (name === 'Result') return ['{ result: [', shapeOf(args[0], context), ', ', shapeOf(args[1], context), '] }']
+      return declaredShape(type, context)
     }
     default:
-      return "'any'"
+      return null
   }
 }
 
-function declaredShape(
-  type: Extract<Hir.Type, { kind: 'named' }>,
-  program: EmittedProgram,
-  outer: readonly string[]
-): string {
+function shapeOf(type: Hir.Type | undefined, context: ShapeContext): Doc {
+  return (type === undefined ? null : typeShape(type, context)) ?? "'any'"
+}
+
+function declaredShape(type: Extract<Hir.Type, { kind: 'named' }>, context: ShapeContext): Doc | null {
+  const { program, outer } = context
   const at = outer.indexOf(type.name)
   if (at >= 0) return `{ up: ${outer.length - at} }`
-  const within = [...outer, type.name]
+  const within = { ...context, outer: [...outer, type.name] }
   const variants = program.variantsOf(type)
   if (variants !== null) {
-    const cases = variants.map(({ name, fields }) => `${propertyKey(name)}: ${fieldsShape(fields, program, within)}`)
-    return `{ cases: { ${cases.join(', ')} } }`
+    const cases = variants.map(({ name, fields }): Doc => [`${propertyKey(name)}: `, fieldsShape(fields, within)])
+    return ['{ cases: { ', listed(cases), ' } }']
   }
   const fields = program.fieldsOf(type)
-  return fields === null ? "'any'" : `{ fields: ${fieldsShape([...fields], program, within)} }`
+  if (fields === null) return null
+  const defaults = context.defaultsOf(type.name).map(([name, value]): Doc => [`${propertyKey(name)}: `, value])
+  const added: Doc = defaults.length === 0 ? '' : [', defaults: () => ({ ', listed(defaults), ' })']
+  return ['{ fields: ', fieldsShape([...fields], within), added, ' }']
 }
 
-function fieldsShape(
-  fields: readonly (readonly [name: string, type: Hir.Type])[],
-  program: EmittedProgram,
-  outer: readonly string[]
-): string {
+function fieldsShape(fields: readonly (readonly [name: string, type: Hir.Type])[], context: ShapeContext): Doc {
   if (fields.length === 0) return '{}'
-  return `{ ${fields.map(([name, type]) => `${propertyKey(name)}: ${typeShape(type, program, outer)}`).join(', ')} }`
+  return ['{ ', listed(fields.map(([name, type]): Doc => [`${propertyKey(name)}: `, shapeOf(type, context)])), ' }']
+}
+
+function listed(docs: readonly Doc[]): Doc {
+  return docs.map((doc, index): Doc => [index === 0 ? '' : ', ', doc])
 }

@@ -2,7 +2,7 @@ import type { Helper } from './helpers.ts'
 
 /** Checks of values whose type is known only when the page runs. */
 export const CHECK_HELPERS = {
-  flaw_of: {
+  as_type: {
     source: `/** Expected type of a value. \`up\` refers to the fields or cases so many levels up. */
 type Expected =
   | 'int' | 'float' | 'str' | 'bool' | 'dec' | 'unit' | 'any'
@@ -11,72 +11,77 @@ type Expected =
   | { readonly map: Expected }
   | { readonly option: Expected }
   | { readonly result: readonly [Expected, Expected] }
-  | { readonly fields: Members }
+  | { readonly fields: Members; readonly defaults?: () => Readonly<Record<string, unknown>> }
   | { readonly cases: Readonly<Record<string, Members>> }
   | { readonly up: number }
 
 type Members = Readonly<Record<string, Expected>>
 
-/** Returns where and how a value differs from a type; null if it is a value of it. */
-function flaw_of(value: unknown, type: Expected, at: string, outer: readonly Expected[]): string | null {
-  const wrong = (expected: string): string => \`\${at} is \${JSON.stringify(value) ?? 'missing'}, not \${expected}\`
-  const first = (parts: readonly (string | null)[]): string | null => parts.find(part => part !== null) ?? null
-  const members = (holder: object, fields: Members): string | null =>
-    first(
-      Object.entries(fields).map(([name, field]) =>
-        flaw_of((holder as Readonly<Record<string, unknown>>)[name], field, \`\${at}.\${name}\`, [...outer, type])
-      )
+/** Returns a value as one of a type, with the defaults of structs. Throws if it is none; \`at\` names the place. */
+function as_type(value: unknown, type: Expected, at: string, outer: readonly Expected[]): unknown {
+  const fail = (expected: string): never => {
+    const found = value === undefined ? 'missing' : JSON.stringify(value)
+    throw Object.assign(new TypeError(\`\${at} is \${found}, not \${expected}\`), { code: 'RUN_TYPE' })
+  }
+  const members = (record: Readonly<Record<string, unknown>>, fields: Members): Record<string, unknown> => {
+    const within = [...outer, type]
+    const unknown = Object.keys(record).find(name => name !== '_tag' && !Object.hasOwn(fields, name))
+    if (unknown !== undefined) fail(\`without the member \${unknown}\`)
+    return Object.fromEntries(
+      Object.entries(fields).map(([name, field]) => [name, as_type(record[name], field, \`\${at}.\${name}\`, within)])
     )
+  }
   switch (type) {
     case 'int':
-      return Number.isInteger(value) ? null : wrong('an int')
+      return Number.isInteger(value) ? value : fail('an int')
     case 'float':
-      return typeof value === 'number' ? null : wrong('a float')
+      return typeof value === 'number' ? value : fail('a float')
     case 'str':
-      return typeof value === 'string' ? null : wrong('a str')
+      return typeof value === 'string' ? value : fail('a str')
     case 'bool':
-      return typeof value === 'boolean' ? null : wrong('a bool')
+      return typeof value === 'boolean' ? value : fail('a bool')
     case 'dec':
-      return typeof value === 'string' && /^-?\\d+(\\.\\d+)?$/.test(value) ? null : wrong('a decimal')
+      if (Number.isInteger(value)) return String(value)
+      return typeof value === 'string' && /^-?\\d+(\\.\\d+)?$/.test(value) ? value : fail('a dec')
     case 'unit':
-      return value === null || value === undefined ? null : wrong('empty')
+      return value === null || value === undefined ? null : fail('empty')
     case 'any':
-      return null
+      return value ?? null
   }
   if ('up' in type) {
     const place = outer.length - type.up
-    return flaw_of(value, outer[place] ?? 'any', at, outer.slice(0, place))
+    return as_type(value, outer[place] ?? 'any', at, outer.slice(0, place))
   }
-  if ('option' in type) return value === null || value === undefined ? null : flaw_of(value, type.option, at, outer)
-  if (typeof value !== 'object' || value === null) return wrong('list' in type || 'tuple' in type ? 'a list' : 'a record')
+  if ('option' in type) return value === null || value === undefined ? null : as_type(value, type.option, at, outer)
   if ('list' in type || 'tuple' in type) {
-    if (!Array.isArray(value)) return wrong('a list')
+    if (!Array.isArray(value)) return fail('a list')
     const items = 'list' in type ? value.map(() => type.list) : type.tuple
-    if (items.length !== value.length) return wrong(\`\${items.length} items\`)
-    return first(items.map((item, index) => flaw_of(value[index], item, \`\${at}[\${index}]\`, outer)))
+    if (items.length !== value.length) return fail(\`a list of \${items.length} items\`)
+    return items.map((item, index) => as_type(value[index], item, \`\${at}[\${index}]\`, outer))
   }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail('a record')
+  const record = value as Readonly<Record<string, unknown>>
   if ('map' in type) {
-    return first(Object.entries(value).map(([key, each]) => flaw_of(each, type.map, \`\${at}.\${key}\`, outer)))
+    const entries = Object.entries(record)
+    return Object.fromEntries(entries.map(([key, each]) => [key, as_type(each, type.map, \`\${at}.\${key}\`, outer)]))
   }
-  if ('fields' in type) return members(value, type.fields)
-  const { _tag, value: held } = value as { readonly _tag?: unknown; readonly value?: unknown }
+  if ('fields' in type) return members({ ...type.defaults?.(), ...record }, type.fields)
+  const { _tag: tag } = record
   if ('cases' in type) {
-    const found = typeof _tag === 'string' && Object.hasOwn(type.cases, _tag) ? type.cases[_tag] : undefined
-    return found === undefined ? wrong(\`one of \${Object.keys(type.cases).join(', ')}\`) : members(value, found)
+    const fields = typeof tag === 'string' && Object.hasOwn(type.cases, tag) ? type.cases[tag] : undefined
+    return fields === undefined ? fail(\`one of \${Object.keys(type.cases).join(', ')}\`) : { _tag: tag, ...members(record, fields) }
   }
-  if (_tag !== 'Ok' && _tag !== 'Err') return wrong('a Result')
-  return flaw_of(held, type.result[_tag === 'Ok' ? 0 : 1], \`\${at}.value\`, outer)
+  if (tag !== 'Ok' && tag !== 'Err') return fail('a Result')
+  return { _tag: tag, value: as_type(record['value'], type.result[tag === 'Ok' ? 0 : 1], \`\${at}.value\`, outer) }
 }
 `
   },
   checked: {
     source: `/** Returns a value whose type was unknown until now. Throws if it is no value of the type. */
 export function checked<T>(value: unknown, type: Expected): T {
-  const flaw = flaw_of(value, type, 'the value', [])
-  if (flaw !== null) throw Object.assign(new TypeError(flaw), { code: 'RUN_TYPE' })
-  return value as T
+  return as_type(value, type, 'the value', []) as T
 }
 `,
-    needs: ['flaw_of']
+    needs: ['as_type']
   }
 } satisfies Readonly<Record<string, Helper>>
