@@ -216,8 +216,9 @@ export function join(
   return joined
 }
 
-function isUnits(type: Type): boolean {
-  return type.kind === 'named' && type.def === LIST && resolved(type.args[0] ?? ANY) === UNIT
+/** True for a unit, and for the list that a loop without values makes, also around another such loop. */
+function isNothing(type: Type): boolean {
+  return type === UNIT || (type.kind === 'named' && type.def === LIST && isNothing(resolved(type.args[0] ?? ANY)))
 }
 
 function joinPair(a: Type, b: Type, at: Expression | null): Type | null {
@@ -229,7 +230,7 @@ function joinPair(a: Type, b: Type, at: Expression | null): Type | null {
     return conversionTo(isDatabase, plain, at, false) === false ? null : plain
   }
   // A loop without values is a statement.
-  if ((a === UNIT && isUnits(b)) || (b === UNIT && isUnits(a))) return UNIT
+  if (isNothing(a) && isNothing(b)) return unify(a, b) ? a : UNIT
   if (unify(a, b)) return a
   if (conversionTo(b, a, at, false) !== false) return a
   return conversionTo(a, b, null, false) === false ? null : b

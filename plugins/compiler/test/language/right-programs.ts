@@ -3,6 +3,7 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
   'results and paths': [
     'fn f(xs: List[int], b: bool) { if b { for x in xs { print(x) } } else { print(1) } }',
     'fn f(o: Option[int]) { match o { Some(n) => for x in range(n) { print(x) }, None => print(0) } }',
+    'fn f(xs: List[int], b: bool) { for n in range(2) { if b { for x in xs { for y in xs { print(x, y, n) } } } else { let z = 1\n print(z) } } }',
     'fn f() { let x = 1\n print(x) }',
     'fn f() to Unit { 1 }',
     'fn f() to Unit { return }',
