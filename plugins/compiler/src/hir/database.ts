@@ -1,12 +1,12 @@
 import type { Hir, HirDbPlan } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import type { Call, Expression } from '../syntax/ast-expressions.ts'
-import { type DbOperation, readDbChain } from '../types/db/chain.ts'
+import type { DbOperation } from '../types/db/chain.ts'
 import type { Lowering } from './lowering.ts'
 
 /** True for an operation on a table, and for `db.query(…)`. */
 export function isDatabaseCall({ module }: Lowering, expression: Expression): boolean {
-  return expression.kind === 'Call' && (isRaw(expression) || readDbChain(expression, module.tables) !== null)
+  return expression.kind === 'Call' && (isRaw(expression) || module.chain(expression) !== null)
 }
 
 /** True for `db.query(…)`. */
@@ -22,7 +22,7 @@ export function databaseOf(lowering: Lowering, call: Call, keepsResult: boolean)
   const value = types.of(module.typeOf(call))
   const type = keepsResult ? types.named('Result', [value, types.named('str')]) : value
   const span = module.span(call)
-  const chain = isRaw(call) ? null : readDbChain(call, module.tables)
+  const chain = isRaw(call) ? null : module.chain(call)
   if (chain === null) {
     const [sql, values] = call.args.map(argument => lowering.value(argument.value))
     const text = sql ?? { kind: 'Unresolved', type: types.any, name: 'db.query without SQL', ...span }

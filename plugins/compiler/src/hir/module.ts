@@ -91,10 +91,12 @@ class ModuleLowering {
   readonly #code: CodeLowering
   readonly #infersResults: boolean
   readonly #script: ScriptStatement[] = []
+  readonly #onSignUp: FunctionDeclaration | undefined
 
   constructor(code: CodeLowering, infersResults: boolean) {
     this.#code = code
     this.#infersResults = infersResults
+    this.#onSignUp = onSignUpOf(code.module.typed.module)
   }
 
   /** Components, islands, client routes, tests and other declarations without an array are lowered elsewhere. */
@@ -189,7 +191,7 @@ class ModuleLowering {
         return
       case 'mutation':
         // A sign-up calls it in its transaction; it is no endpoint.
-        if (fn === onSignUpOf(this.#code.module.typed.module)) arrays.functions.push(this.#plain(fn))
+        if (fn === this.#onSignUp) arrays.functions.push(this.#plain(fn))
         else arrays.mutation_fns.push(this.#endpoint(fn, 'mutation'))
         return
       case 'server':

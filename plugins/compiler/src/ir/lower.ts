@@ -60,6 +60,7 @@ class ModuleLowering {
   readonly #stateful: StatefulLowering
   readonly #results: KnownTypes['results']
   readonly #scriptStatements: ScriptStatement[] = []
+  readonly #onSignUp: FunctionDeclaration | undefined
   readonly #arrays: Arrays = {
     imports: [],
     rust_imports: [],
@@ -80,6 +81,7 @@ class ModuleLowering {
 
   constructor(module: Module, source: string, { results = () => null, records = new Map() }: Partial<KnownTypes>) {
     this.#module = module
+    this.#onSignUp = onSignUpOf(module)
     this.#source = source
     this.#results = results
     this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module), records)
@@ -165,7 +167,7 @@ class ModuleLowering {
         return
       case 'mutation':
         // A sign-up calls it in its transaction; it is no endpoint.
-        if (fn === onSignUpOf(this.#module)) arrays.functions.push(this.#plain(fn))
+        if (fn === this.#onSignUp) arrays.functions.push(this.#plain(fn))
         else arrays.mutation_fns.push(this.#endpoint(fn, ENDPOINT_PATHS.mutation))
         return
       case 'server':
