@@ -131,11 +131,11 @@ export function compileCallMethod(body: BodyCompiler, node: Hir.CallMethod, isDi
   const { receiver, method, args, names, start: at } = node
   if (names === null) return methodOf(body, method, receiver, args, isDiscarded, at)
   const [of, values] = [body.value(receiver), args.map(arg => body.value(arg))]
+  const named = names.find(each => each !== null)
   const { machine } = body
   return frame => {
     const self = of(frame)
     const evaluated = values.map(value => value(frame))
-    const named = names.find(each => each !== null)
     if (!(self instanceof ActorHandle)) return fail('RUN_ARGUMENTS', `${method} has no parameter ${named}`, at)
     try {
       return callMethod(machine, self, method, handlerArguments(self, method, names, evaluated, at), at)
