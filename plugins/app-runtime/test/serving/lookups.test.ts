@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { ThreadAccess, ThreadConnection } from '@svc/contracts'
 import { FileConnection, LibsqlEngine } from '@svc/plugin-database/testing'
+import fc from 'fast-check'
 import t from 'tap'
 import { type DatabaseAccess, ProgramDatabase } from '#database'
 import { Interpreter } from '#interpreter'
@@ -220,7 +221,7 @@ t.test('a lookup does not wait for an exclusive lock', t => {
   t.end()
 })
 
-t.test('only a query with slow rows goes to the pool', t => {
+t.test('only a query with slow rows goes to the pool, for a time', async t => {
   const { writer, lookups, ask } = world()
   lookups.open()
   writer.execute('UPDATE note SET text = ? WHERE _id = 2', ['\u00e9\n'.repeat(2 ** 21)])
@@ -229,6 +230,40 @@ t.test('only a query with slow rows goes to the pool', t => {
   t.ok(answered > 0 && answered < 1000, 'the slow query goes to the pool after a few calls')
   t.equal(ask('note', { id: 1 }), null)
   t.match(ask('taken', { id: 1 }), { status: 200 })
+  for (let tries = 0; ask('note', { id: 1 }) === null; tries++) {
+    if (tries > 3000) throw new Error('the query stayed in the pool')
+    await sleep(10)
+  }
+})
+
+t.test('a query string without encoded characters means the same as one with them', t => {
+  const { lookups, ask } = world()
+  lookups.open()
+  // Each character but the separators, so that there is something to decode.
+  const encoded = (text: string): string => text.replaceAll(/[^&=]/g, each => `%${each.charCodeAt(0).toString(16)}`)
+  const part = fc.oneof(
+    fc.constantFrom(
+      'id',
+      'least',
+      'id=1',
+      'id=2',
+      'least=0',
+      'least=-0',
+      'id=01',
+      'id=1.0',
+      'id=1e0',
+      'least=null',
+      '='
+    ),
+    fc.string({ unit: fc.constantFrom('i', 'd', '=', '1', '-', '"', '{', '}', '.', ':') })
+  )
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 4 }), parts => {
+      const text = parts.join('&')
+      t.strictSame(ask('taken', text), ask('taken', encoded(text)), text)
+    }),
+    { numRuns: 300 }
+  )
   t.end()
 })
 
