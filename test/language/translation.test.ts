@@ -48,6 +48,9 @@ const RIGHT: Readonly<Record<string, string>> = {
     'fn many(x: any) to Map[str, List[(int, bool)]] { x }\n' +
     'fn main() { print(text("a"), whole(3), point(P { name: "n", tags: ["t"], at: None }))\n' +
     'print(shape(Circle(1.5)), shape(Empty), many({ a: [(1, true)] })) }',
+  'values of any type become the type: with defaults, missing options, and decimals':
+    'type P { x: int\n y: int = 3\n z: Option[int] }\ntype D { price: dec }\nfn point(v: any) to P { v }\n' +
+    'fn price(v: any) to D { v }\nfn main() { print(point({ x: 1 }), point({ x: 2, more: 4 }), price({ price: "1.50" }), price({ price: 3 })) }',
   '`?` of the result of a function that does not fail':
     'fn half(n: int) to Option[int] { if n % 2 is 0 { Some(n / 2) } else { None } }\n' +
     'fn quarter(n: int) to Option[int] { let h = half(n)?\n half(h) }\nfn main() { print(quarter(8), quarter(6), quarter(3)) }'

@@ -3,6 +3,7 @@ import type { Doc } from '../doc/doc.ts'
 import { arrow, call, code, firstText, Level, type TypeScriptCode } from '../typescript/code.ts'
 import { type Emitter, type FunctionFrame, inScope, unavailable, waits, within } from '../typescript/emitter.ts'
 import { expression, functionBody, paramsCode, store } from '../typescript/expressions.ts'
+import { contains } from '../typescript/uses.ts'
 import { ANY } from '../typescript/value-types.ts'
 
 /** How an element calls a handler. */
@@ -46,7 +47,7 @@ function lambdaHandler(e: Emitter, lambda: Hir.Lambda, { argumentTypes, isSubmit
   return inScope(e, () => {
     const isUnnamed = isSubmit && params.length === 0
     const annotation = (type: Hir.Type, index: number): string | null =>
-      argumentTypes[index] === undefined ? (e.file.type(type) ?? 'any') : null
+      argumentTypes[index] === undefined || readsTarget(body, params[index]) ? (e.file.type(type) ?? 'any') : null
     const list = isUnnamed ? e.scope.fresh('event') : paramsCode(e, lambda, annotation)
     const [first] = params
     const event = isUnnamed || first === undefined ? list : (e.bound.get(first)?.name ?? '')
@@ -54,6 +55,16 @@ function lambdaHandler(e: Emitter, lambda: Hir.Lambda, { argumentTypes, isSubmit
     const statements = functionBody(e, body, frame, { kind: 'drop' })
     return handler(list, frame.mayAwait, isSubmit ? [prevented(event), ...statements] : statements)
   })
+}
+
+/** True if code reads members of the target of an event. React knows the element of few events. */
+function readsTarget(body: Hir.Expr, event: Hir.LocalId | undefined): boolean {
+  return contains(
+    body,
+    node =>
+      node.kind === 'Field' && node.name === 'target' && node.object.kind === 'Local' && node.object.local === event,
+    new Set()
+  )
 }
 
 /** Translates code that runs on an event. */

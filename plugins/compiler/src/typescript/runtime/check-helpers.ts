@@ -25,11 +25,11 @@ function as_type(value: unknown, type: Expected, at: string, outer: readonly Exp
   }
   const members = (record: Readonly<Record<string, unknown>>, fields: Members): Record<string, unknown> => {
     const within = [...outer, type]
-    const unknown = Object.keys(record).find(name => name !== '_tag' && !Object.hasOwn(fields, name))
-    if (unknown !== undefined) fail(\`without the member \${unknown}\`)
-    return Object.fromEntries(
-      Object.entries(fields).map(([name, field]) => [name, as_type(record[name], field, \`\${at}.\${name}\`, within)])
+    const known = Object.entries(fields).map(
+      ([name, field]) => [name, as_type(record[name], field, \`\${at}.\${name}\`, within)] as const
     )
+    // A record may have more members than the type.
+    return { ...record, ...Object.fromEntries(known) }
   }
   switch (type) {
     case 'int':
@@ -65,11 +65,14 @@ function as_type(value: unknown, type: Expected, at: string, outer: readonly Exp
     const entries = Object.entries(record)
     return Object.fromEntries(entries.map(([key, each]) => [key, as_type(each, type.map, \`\${at}.\${key}\`, outer)]))
   }
-  if ('fields' in type) return members({ ...type.defaults?.(), ...record }, type.fields)
+  if ('fields' in type) {
+    const defaults = Object.entries(type.defaults?.() ?? {}).filter(([name]) => !Object.hasOwn(record, name))
+    return members({ ...record, ...Object.fromEntries(defaults) }, type.fields)
+  }
   const { _tag: tag } = record
   if ('cases' in type) {
     const fields = typeof tag === 'string' && Object.hasOwn(type.cases, tag) ? type.cases[tag] : undefined
-    return fields === undefined ? fail(\`one of \${Object.keys(type.cases).join(', ')}\`) : { _tag: tag, ...members(record, fields) }
+    return fields === undefined ? fail(\`one of \${Object.keys(type.cases).join(', ')}\`) : members(record, fields)
   }
   if (tag !== 'Ok' && tag !== 'Err') return fail('a Result')
   return { _tag: tag, value: as_type(record['value'], type.result[tag === 'Ok' ? 0 : 1], \`\${at}.value\`, outer) }

@@ -4,7 +4,8 @@ import t from 'tap'
 import { findings, install } from '../building.ts'
 import { CHART, writeProject } from './emitted.ts'
 
-const examples = new URL('../../../../../examples/language/', import.meta.url)
+const examples = new URL('../../../../../examples/', import.meta.url)
+const language = new URL('../../../../../docs/language.md', import.meta.url)
 
 const OPTIONS = {
   compilerOptions: {
@@ -24,17 +25,29 @@ const OPTIONS = {
   include: ['*/*.ts', '*/*.tsx']
 }
 
+/** Programs with pages: the examples, those of the tests, and the snippets of the language's description. */
+function programs(): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const name of ['board.vox', 'everything.vox', 'values.vox'])
+    found.set(name, read(new URL(name, import.meta.url)))
+  for (const folder of ['language/', 'apps/']) {
+    const at = new URL(folder, examples)
+    for (const name of readdirSync(at).filter(each => each.endsWith('.vox'))) found.set(name, read(new URL(name, at)))
+  }
+  const snippets = read(language).matchAll(/^```vox\n([\s\S]*?)^```$/gm)
+  for (const [index, [, source = '']] of [...snippets].entries()) found.set(`snippet_${index}.vox`, source)
+  return new Map([...found].filter(([, source]) => /\b(component|@island|fragment|@form)\b/.test(source)))
+}
+
 t.test('emitted code type-checks in strict mode', async t => {
   const folder = t.testdir()
   install(folder)
-  const sources = new Map<string, string>()
-  for (const name of ['board.vox', 'everything.vox']) sources.set(name, read(new URL(name, import.meta.url)))
-  for (const name of readdirSync(examples).filter(each => each.endsWith('.vox')))
-    sources.set(name, read(new URL(name, examples)))
+  const sources = programs()
+  t.ok(sources.size > 12)
   for (const [name, source] of sources) {
-    if (!/\b(component|@island|fragment|@form)\b/.test(source)) continue
-    writeProject(join(folder, name.replace('.vox', '')), source, true)
-    writeFileSync(join(folder, name.replace('.vox', ''), 'chart.tsx'), CHART)
+    const own = join(folder, name.replace('.vox', ''))
+    writeProject(own, source, true)
+    writeFileSync(join(own, 'chart.tsx'), CHART)
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(OPTIONS))
   t.equal(await findings(folder), '')
