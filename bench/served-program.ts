@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const SVC = fileURLToPath(new URL('../kernel/bin/svc.cjs', import.meta.url))
 
-/** A program that `svc serve` serves in a process of its own. */
+/** A program that `svc serve` serves in a separate process. */
 export interface ServedProgram {
   readonly port: number
   readonly process: ChildProcess
