@@ -59,6 +59,8 @@ const FOUND: Readonly<Record<string, string>> = {
     'fn at(n: int) to int { print("at", n)\n n }\nfn main() { let mut xs: List[List[int]] = [[1]]\n xs[at(1)][at(1)] = at(5) }',
   'the other value of unwrap_or is evaluated also if it may only fail':
     'fn main() { let n = 0\n print(Some(1).unwrap_or(2 / n)) }',
+  'branches of different types are printed where any value fits':
+    'fn id(b: bool) to bool { b }\nfn main() { print(if id(false) { (1, 2) } else { "a" }, match id(false) { true => (1, 2)\n false => "b" }) }',
   'halves are rounded away from zero': 'fn main() { print((-0.5).round(), (-1.5).round(), (2.5).round()) }'
 }
 

@@ -17,7 +17,9 @@ function nextSource(random: Random): string {
   return random() < 0.4 ? tokenSoup(random) : mutated(program, random)
 }
 
-t.test('lexer, parser, checks and formatter handle every generated source', async t => {
+t.setTimeout(600_000)
+
+t.test('all stages up to the IR handle every generated source', async t => {
   const random = randomFrom(20_260)
   let clean = 0
   for (let index = 0; index < CASES; index++) {

@@ -460,7 +460,9 @@ export class BodyInference implements Inference {
   #branchType(first: Type, second: Type, expected: Type): Type {
     const target = resolved(expected)
     if (target.kind !== 'any' && target.kind !== 'var') return target
-    return resolved(first).kind === 'never' ? second : first
+    if (resolved(first).kind === 'never') return second
+    // Where any value fits, branches may have different types.
+    return target.kind === 'var' || resolved(second).kind === 'never' || unify(first, second) ? first : ANY
   }
 
   #checkMatch(expression: Match, expected: Type, why: Why): Type {
@@ -475,6 +477,7 @@ export class BodyInference implements Inference {
         return coerce(this.context, at, UNIT, expected, why)
       })
       if (resolved(joined).kind === 'never') joined = type
+      else if (resolved(expected).kind === 'any') joined = this.#branchType(joined, type, expected)
     }
     if (expression.arms.length === 0) return ERROR
     return resolved(joined).kind === 'never' ? NEVER : this.#branchType(joined, joined, expected)

@@ -17,6 +17,8 @@ for (const [kind, sources] of Object.entries(WRONG)) {
   })
 }
 
+t.setTimeout(300_000)
+
 t.test('most mistakes are errors', async t => {
   const all = Object.values(WRONG).flat()
   const errors = all.filter(source => findings(source).some(({ severity }) => severity === 'error'))
