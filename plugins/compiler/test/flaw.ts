@@ -21,9 +21,11 @@ export function flaw(source: string, script: boolean): string | null {
   const astrayWord = wordAstray(indexSymbols(parsed.module, types), source)
   if (astrayWord !== null) return astrayWord
   if (hasErrors(parsed.diagnostics)) return null
-  // The document of the IR is written for any parsed program, and the program that runs for one without errors.
-  printIr(irDocument(parsed.module, source, new Date(0)))
-  if (!hasErrors(diagnostics)) programOf({ file: new SourceFile('program.vox', source), parsed, diagnostics, types })
+  // Only a program without errors is lowered.
+  if (!hasErrors(diagnostics)) {
+    printIr(irDocument(parsed.module, source, new Date(0)))
+    programOf({ file: new SourceFile('program.vox', source), parsed, diagnostics, types })
+  }
   const text = format(parsed)
   const again = parse(text, { script })
   if (!sameSyntax(parsed.module.items, again.module.items)) return `formatting changes its meaning:\n${text}`
