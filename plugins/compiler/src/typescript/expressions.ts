@@ -354,8 +354,8 @@ function binaryOf(e: Emitter, node: Hir.Binary, left: TypeScriptCode, right: Typ
 
 /** Adds the type of a value, which TypeScript cannot infer. */
 function withType(e: Emitter, node: Hir.Expr, made: TypeScriptCode): TypeScriptCode {
-  const type = e.file.type(typeOf(e, node))
-  return type === null ? made : code([operand(made, Level.nullish), ` as ${type}`], Level.choice)
+  const type = e.file.type(typeOf(e, node)) ?? 'any'
+  return code([operand(made, Level.nullish), ` as ${type}`], Level.choice)
 }
 
 /** Translates a value that is used where TypeScript infers its type. */
