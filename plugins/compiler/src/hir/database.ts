@@ -6,7 +6,7 @@ import type { Lowering } from './lowering.ts'
 
 /** True for an operation on a table, and for `db.query(…)`. */
 export function isDatabaseCall({ module }: Lowering, expression: Expression): boolean {
-  return expression.kind === 'Call' && (isRaw(expression) || module.chain(expression) !== null)
+  return expression.kind === 'Call' && (isRaw(expression) || module.typed.chainOf(expression) !== null)
 }
 
 /** True for `db.query(…)`. */
@@ -22,7 +22,7 @@ export function databaseOf(lowering: Lowering, call: Call, keepsResult: boolean)
   const value = types.of(module.typeOf(call))
   const type = keepsResult ? types.named('Result', [value, types.named('str')]) : value
   const span = module.span(call)
-  const chain = isRaw(call) ? null : module.chain(call)
+  const chain = isRaw(call) ? null : module.typed.chainOf(call)
   if (chain === null) {
     const [sql, values] = call.args.map(argument => lowering.value(argument.value))
     const text = sql ?? { kind: 'Unresolved', type: types.any, name: 'db.query without SQL', ...span }

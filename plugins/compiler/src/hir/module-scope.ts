@@ -1,9 +1,7 @@
 import type { Hir } from '@svc/contracts'
-import type { Call, Declaration, Expression, Identifier, Member } from '../syntax/ast.ts'
+import type { Declaration, Expression, Identifier, Member } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
 import { isViewTag } from '../syntax/view-tags.ts'
-import { type DbChain, readDbChain } from '../types/db/chain.ts'
-import { type DbTables, tablesOf } from '../types/db/db-tables.ts'
 import type { ModuleName } from '../types/module-names.ts'
 import { NATIVES } from '../types/natives/natives.ts'
 import type { NativeMember } from '../types/natives/natives-contract.ts'
@@ -20,8 +18,6 @@ export function spanOf({ start, end }: Hir.Span): Hir.Span {
 /** Names and types of a module, which all of its bodies share. */
 export class ModuleScope {
   readonly typed: TypedModule
-  readonly #tables: DbTables
-  readonly #chains = new Map<Call, DbChain | null>()
   readonly types = new TypeTable()
   /** Builtin records that the code uses without naming them. */
   readonly records = new Set<string>()
@@ -30,7 +26,6 @@ export class ModuleScope {
 
   constructor(typed: TypedModule, offsets: ByteOffsets) {
     this.typed = typed
-    this.#tables = tablesOf(typed.module)
     this.#offsets = offsets
     for (const { declaration } of typed.names.values()) this.#addVariants(declaration)
   }
@@ -45,15 +40,6 @@ export class ModuleScope {
   /** Returns a span in UTF-8 offsets. */
   span(span: Span): Hir.Span {
     return this.#offsets.span(span)
-  }
-
-  /** Reads an operation on a table from its outermost call; null for other calls. */
-  chain(call: Call): DbChain | null {
-    const known = this.#chains.get(call)
-    if (known !== undefined) return known
-    const chain = readDbChain(call, this.#tables)
-    this.#chains.set(call, chain)
-    return chain
   }
 
   /** Returns the type of an expression in the form of the checker. */

@@ -210,7 +210,15 @@ class ModuleLowering {
   }
 
   #plain(fn: FunctionDeclaration): HirFunction {
-    return { ...this.#process(fn), generics: fn.generics.map(({ text }) => text), ...functionFlags(fn) }
+    return {
+      name: fn.name.text,
+      generics: fn.generics.map(({ text }) => text),
+      params: this.#params(fn.params),
+      return_type: this.#result(fn, fn.result),
+      code: this.#code.function(fn),
+      ...functionFlags(fn),
+      span: this.#span(fn)
+    }
   }
 
   #endpoint(fn: FunctionDeclaration, role: keyof typeof ENDPOINT_PATHS): HirEndpoint {

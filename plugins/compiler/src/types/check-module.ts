@@ -193,7 +193,8 @@ function partsOf(type: Type): readonly Type[] {
 }
 
 function typedModule(context: Context): TypedModule {
-  const { module, names, declarations, diagnostics, types, conversions, calls, uses, matches, records } = context
+  const { module, names, declarations, diagnostics, types, conversions, calls, chains, uses, matches, records } =
+    context
   const effects = effectTable(module, owner => uses.get(owner) ?? [])
   const typed: TypedModule = {
     module,
@@ -205,10 +206,12 @@ function typedModule(context: Context): TypedModule {
     typeOfPattern: pattern => resolved(types[pattern.id] ?? ERROR),
     conversionOf: expression => conversions[expression.id] ?? null,
     callOf: call => calls[call.id] ?? null,
+    chainOf: call => chains.get(call) ?? null,
     effectsOf: (declaration): ReadonlySet<Effect> => effects.effectsOf(declaration),
     resultOf: declaration => resolved(context.routes.get(declaration) ?? resultOf(declaration, declarations)),
     paramTypes: (declaration, handler) => paramTypes(declaration, handler, declarations),
-    memberType: ({ type, value }) => resolved(type === null ? (types[value.id] ?? ERROR) : context.declarations.read(type)),
+    memberType: ({ type, value }) =>
+      resolved(type === null ? (types[value.id] ?? ERROR) : context.declarations.read(type)),
     handlerResult: (declaration, handler) => resolved(declarations.handler(declaration, handler).result),
     defOf: name => declarations.def(name),
     usesOf: owner => uses.get(owner) ?? [],

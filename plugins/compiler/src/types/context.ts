@@ -1,10 +1,11 @@
 import type { DiagnosticCode } from '../diagnostics/codes.ts'
 import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, Handler, Module } from '../syntax/ast.ts'
-import type { Expression, ObjectLiteral } from '../syntax/ast-expressions.ts'
+import type { Call, Expression, ObjectLiteral } from '../syntax/ast-expressions.ts'
 import { NO_ID, type Span } from '../syntax/node.ts'
 import { RESULT, STR } from './builtin-types.ts'
 import { conversionTo } from './conversions.ts'
+import type { DbChain } from './db/chain.ts'
 import type { DbTables } from './db/db-tables.ts'
 import type { Declarations } from './declare.ts'
 import type { ModuleNames } from './module-names.ts'
@@ -77,6 +78,8 @@ export class Context {
   readonly conversions: (Conversion | undefined)[] = []
   readonly calls: (ResolvedCall | undefined)[] = []
   readonly matches: TypedMatch[] = []
+  /** Operations on tables, by their outermost call. */
+  readonly chains = new Map<Call, DbChain>()
   readonly records = new Map<ObjectLiteral, string>()
   readonly uses = new Map<Declaration | Handler, Use[]>()
   /** Inferred results of routes. */

@@ -28,7 +28,10 @@ export function inferDatabase(inference: Inference, call: Call): Type | null {
   if (object.kind === 'Identifier' && object.name === 'db' && property.text === 'query')
     return rawQuery(inference, call)
   const chain = readDbChain(call, context.tables)
-  if (chain !== null) return inferChain(inference, chain, call)
+  if (chain !== null) {
+    context.chains.set(call, chain)
+    return inferChain(inference, chain, call)
+  }
   if (!isDbMember(object) || DB_HEADS.includes(property.text)) return null
   for (const { value } of call.args) inference.infer(value)
   if (checkTable(context, object)) unknownMethod(context, callee)

@@ -3,6 +3,7 @@ import type { Actor, Agent, Declaration, Derived, Handler, Module, State } from 
 import type { Call, Expression, Match, ObjectLiteral, Spawn } from '../syntax/ast-expressions.ts'
 import type { Pattern } from '../syntax/ast-statements.ts'
 import type { Span } from '../syntax/node.ts'
+import type { DbChain } from './db/chain.ts'
 import type { Effect } from './effect.ts'
 import type { ModuleNames } from './module-names.ts'
 import type { NativeSignature } from './natives/natives-contract.ts'
@@ -73,6 +74,8 @@ export interface TypedModule {
   typeOfPattern(pattern: Pattern): Type
   conversionOf(expression: Expression): Conversion | null
   callOf(call: Call): ResolvedCall | null
+  /** The operation on a table of which this is the outermost call; null for other calls. */
+  chainOf(call: Call): DbChain | null
   /** Effects of a declaration, with those of its callees. */
   effectsOf(declaration: Declaration): ReadonlySet<Effect>
   /** The result type of a function, or the type of a constant: declared, or else inferred. */
