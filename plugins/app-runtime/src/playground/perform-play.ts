@@ -2,19 +2,12 @@ import { display } from '../interpreter/display.ts'
 import { Exit, type Host } from '../interpreter/host.ts'
 import type { Interpreter } from '../interpreter/interpreter.ts'
 import { Tagged } from '../interpreter/value.ts'
-import type { Job, RunOutcome } from '../worker/job.ts'
+import type { Job, RunFailure, RunOutcome } from '../worker/job.ts'
 import { failureOf } from '../worker/run-failure.ts'
-import { readTables, type TableRows } from './read-tables.ts'
+import { readTables } from './read-tables.ts'
 
 /** Maximum characters of the result of `main`. */
 const MAX_RESULT = 65_536
-
-/** What remains of a run in the playground: its failure if it has failed, and the tables. */
-export interface PlayEnd {
-  readonly failure: ReturnType<typeof failureOf> | null
-  /** null if they cannot be read: the process of the database was ended. */
-  readonly tables: readonly TableRows[] | null
-}
 
 /** Runs `main`, then reads the tables, also after a failure. `begin` restarts the time limit. */
 export function performPlay(
@@ -38,7 +31,7 @@ export function performPlay(
 function ran(
   interpreter: Interpreter,
   limits: Job['limits']
-): { readonly outcome: Partial<RunOutcome>; readonly failure: PlayEnd['failure'] } {
+): { readonly outcome: Partial<RunOutcome>; readonly failure: RunFailure | null } {
   try {
     const value = interpreter.call('main', [], limits)
     if (value instanceof Tagged && value.tag === 'Error')

@@ -4,7 +4,7 @@ import type { DatabaseAccess } from '../database/access.ts'
 import type { RunErrorCode } from '../errors.ts'
 import type { Capability, LogLine } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
-import type { PlayEnd } from '../playground/perform-play.ts'
+import type { TableRows } from '../playground/read-tables.ts'
 import type { TestResult } from '../testing/run-tests.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
 import type { DurableOptions } from '../workflows/database-durable.ts'
@@ -84,6 +84,13 @@ export interface RunOutcome {
   readonly result?: string
   readonly play?: PlayEnd
   readonly replay?: ReplayOutcome
+}
+
+/** What remains of a run in the playground. */
+export interface PlayEnd {
+  readonly failure: RunFailure | null
+  /** null if they cannot be read: the process of the database was ended. */
+  readonly tables: readonly TableRows[] | null
 }
 
 export interface RunFailure {
