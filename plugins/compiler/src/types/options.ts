@@ -135,11 +135,18 @@ export function checkOperand(context: Context, operand: Expression, found: Type,
     return
   }
   const type = unwrapped(found)
-  if (type.kind === 'any' || type.kind === 'error' || type.kind === 'var' || type.kind === 'never') return
-  if (type.kind === 'named' && type.def === RESULT) return
+  if (type.kind === 'error' || type.kind === 'never') return
+  const isOpen = type.kind === 'any' || type.kind === 'var'
+  if (isCall(bare(operand)) && (isOpen || (type.kind === 'named' && type.def === RESULT))) return
   context.report('typecheck.with.operand', 'options must follow a call that returns a `Result`', bare(operand), {
     suggestions: ['call an activity that returns `Result[…]`']
   })
+}
+
+/** True also for a call with options, which are reported themselves. */
+function isCall(operand: Expression): boolean {
+  if (operand.kind === 'With') return true
+  return operand.kind === 'Call' || (operand.kind === 'Binary' && operand.operator === '|>')
 }
 
 /** True for calls of names that may be workflows. */

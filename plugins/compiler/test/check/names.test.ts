@@ -197,8 +197,15 @@ const CASES: readonly Case[] = [
   },
   {
     code: 'typecheck.with.operand',
-    raises: [['fn a() to int { 1 } workflow w() { a() with { retries: 1 } }', 'a()']],
-    clean: ['fn a() to Result[int] { Ok(1) } workflow w() { a() with { retries: 1 } }']
+    raises: [
+      ['fn a() to int { 1 } workflow w() { a() with { retries: 1 } }', 'a()'],
+      ['workflow w(r: Result[int]) { r with { retries: 1 } }', 'r'],
+      ['workflow w(r: any) { (r with { retries: 1 }) with { timeout: "1s" } }', 'r']
+    ],
+    clean: [
+      'fn a() to Result[int] { Ok(1) } workflow w() { a() with { retries: 1 } }',
+      'fn a() to Result[int] { Ok(1) } workflow w() { (a() with { retries: 1 }) with { timeout: "1s" } }'
+    ]
   },
   {
     code: 'typecheck.actor.spawn_target',
