@@ -26,10 +26,11 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, ty
     tests: functions.flatMap(fn => testOf(fn, code)),
     constants: module.items.flatMap(item => (item.kind === 'Const' ? [code.constant(item)] : [])),
     conditions: functions.flatMap(fn =>
-      conditionsOf(fn).map(({ value, ...condition }) => ({
+      conditionsOf(fn).map(condition => ({
         of: fn.name.text,
-        ...condition,
-        code: code.condition(fn, value)
+        kind: condition.kind,
+        message: condition.message,
+        code: code.condition(fn, condition)
       }))
     ),
     components: module.items.flatMap(item => (item.kind === 'Component' ? [item.name.text] : [])),

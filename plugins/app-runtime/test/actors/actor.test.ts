@@ -71,6 +71,32 @@ fn main() {
   t.end()
 })
 
+t.test('the default of a parameter of a handler reads the state of the call', async t => {
+  const { lines } = run(`
+actor Log(limit: int) {
+    state next: int = 1
+    state lines: List[int] = []
+    on add(n: int = next, most: int = limit) to int {
+        next = n + 1
+        lines = lines.push(n)
+        most
+    }
+    on all() to List[int] { lines }
+    on keep(change: fn() to Unit = fn() { lines = lines.push(0) }) to List[int] {
+        lines[0] = 7
+        let before = lines
+        change()
+        before
+    }
+}
+fn main() {
+    let log = spawn(Log(9))
+    print(log.add(), log.add(), log.add(5), log.add(most = 3), log.all(), log.keep(), log.all())
+}
+`)
+  t.same(lines, ['9 9 9 3 [1, 2, 5, 6] [7, 2, 5, 6] [7, 2, 5, 6, 0]'])
+})
+
 t.test('each instance has its own state, which its handlers read and change', async t => {
   const { lines } = run(`${COUNTER}
 fn main() {

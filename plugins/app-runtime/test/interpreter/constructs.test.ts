@@ -207,6 +207,12 @@ fn grow(n: int) to int {
     n + 1
 }
 
+@require(result > 0)
+fn negative(result: int) to int { 0 - result }
+
+@ensure(result > 1)
+fn apply(f: fn(int) to int = fn(result: int) result + 1) to int { f(1) }
+
 fn even(n: int) to bool { if n is 0 { true } else { odd(n - 1) } }
 fn odd(n: int) to bool { if n is 0 { false } else { even(n - 1) } }
 `
@@ -227,6 +233,10 @@ const CALLS: Readonly<Record<string, string>> = {
   'grow(1)': '2',
   'grow(0)': 'RUN_ASSERTION',
   'grow(5)': 'RUN_ASSERTION',
+  'negative(2)': '-2',
+  'negative(0)': 'RUN_ASSERTION',
+  'apply()': '2',
+  'apply(fn(n: int) n)': 'RUN_ASSERTION',
   'even(100)': 'true',
   'match Empty { Circle(_) | Square(_) => "some", Empty => "none" }': 'none',
   'match Square(4) { Circle(n) | Square(n) => n, Empty => 0 }': '4'

@@ -19,6 +19,7 @@ import type { Type } from '../types/type.ts'
 import type { TypedModule } from '../types/typed-module.ts'
 import { BodyScope } from './body-scope.ts'
 import { ByteOffsets } from './byte-offsets.ts'
+import type { Condition } from './conditions.ts'
 import { BodyLowering, type Frame, frameOf } from './lower-body.ts'
 import { ModuleScope } from './module-scope.ts'
 
@@ -64,10 +65,14 @@ export class CodeLowering {
     }))
   }
 
-  #head(lowering: BodyLowering, item: FunctionDeclaration | Workflow | Activity): Omit<Parts, 'block'> {
+  #head(
+    lowering: BodyLowering,
+    item: FunctionDeclaration | Workflow | Activity,
+    params: readonly Param[] = item.params
+  ): Omit<Parts, 'block'> {
     const isExposed = item.kind === 'Function' && EXPOSED.has(item.role)
     if (isExposed && this.module.name('request') === undefined) lowering.scope.bind('request', { kind: 'request' })
-    return lowering.params(item.params, this.#types(this.module.typed.paramTypes(item)))
+    return lowering.params(params, this.#types(this.module.typed.paramTypes(item)))
   }
 
   /** Lowers the body of a node, once. */
@@ -83,21 +88,23 @@ export class CodeLowering {
     return types.map(type => this.module.types.of(type))
   }
 
-  /** Lowers a condition of a function. `result` is the variable after the parameters. */
-  condition(item: FunctionDeclaration, condition: Expression): Hir.Body {
-    return this.#once(condition, OUTSIDE, lowering => {
-      const { params } = this.#head(lowering, item)
-      lowering.scope.declare('result', this.module.types.of(this.module.typed.resultOf(item)))
-      return { params, defaults: params.map(() => null), block: this.#only(lowering, condition) }
+  /** Lowers a condition of a function. `result` is the variable after the parameters, unless it is a `@require`. */
+  condition(item: FunctionDeclaration, { kind, value }: Pick<Condition, 'kind' | 'value'>): Hir.Body {
+    return this.#once(value, OUTSIDE, lowering => {
+      const head = this.#head(lowering, item, withoutDefaults(item.params))
+      if (kind !== 'require') {
+        lowering.scope.declare('result', this.module.types.of(this.module.typed.resultOf(item)))
+      }
+      return { ...head, block: this.#only(lowering, value) }
     })
   }
 
   /** Lowers the options of an activity, which may read its parameters. */
   options(item: Activity, options: Expression): Hir.Body {
-    return this.#once(options, OUTSIDE, lowering => {
-      const { params } = this.#head(lowering, item)
-      return { params, defaults: params.map(() => null), block: this.#only(lowering, options) }
-    })
+    return this.#once(options, OUTSIDE, lowering => ({
+      ...this.#head(lowering, item, withoutDefaults(item.params)),
+      block: this.#only(lowering, options)
+    }))
   }
 
   /** Lowers a route. Its parameters are those of `routeParameters`. */
@@ -198,6 +205,11 @@ export class CodeLowering {
       for (const pattern of lowering.missing) kept.add(pattern)
     }
   }
+}
+
+/** Returns the parameters of a function that runs already: its conditions only read them. */
+function withoutDefaults(params: readonly Param[]): Param[] {
+  return params.map(param => ({ ...param, value: null }))
 }
 
 function stateOf({ members }: Actor | Agent): StateField[] {

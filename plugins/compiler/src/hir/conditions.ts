@@ -4,7 +4,7 @@ import type { Expression, FunctionDeclaration } from '../syntax/ast.ts'
 const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 
 /** A condition of a function as written. */
-interface Condition extends Pick<ProgramCondition, 'kind' | 'message'> {
+export interface Condition extends Pick<ProgramCondition, 'kind' | 'message'> {
   readonly value: Expression
 }
 

@@ -173,7 +173,7 @@ class Collection {
   #function(item: FunctionDeclaration): void {
     const unit = this.#unit(item.name.text)
     this.#body(this.#code.function(item), unit)
-    for (const { value } of conditionsOf(item)) this.#body(this.#code.condition(item, value), unit)
+    for (const condition of conditionsOf(item)) this.#body(this.#code.condition(item, condition), unit)
   }
 
   #script({ items }: Module): void {

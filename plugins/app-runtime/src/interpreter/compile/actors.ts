@@ -2,7 +2,7 @@ import type { Hir, HirActor, HirAgent, HirType } from '@svc/contracts'
 import type { ActorDefinition, ActorTurn } from '../../actors/actor-runtime.ts'
 import { Decimal } from '../decimal.ts'
 import { fail } from '../failure.ts'
-import type { Machine } from '../machine.ts'
+import type { Eval, Machine } from '../machine.ts'
 import { Float, NONE, Tuple, type Value } from '../value.ts'
 import type { BodyCompiler } from './body-compiler.ts'
 import { isResultType } from './durable.ts'
@@ -19,10 +19,12 @@ export function compileActor(machine: Machine, newBody: NewBody, actor: HirActor
   const params = unitOf(name, code, span.start).params
   const handler = (event: string, of: Hir.Body, at: number): FunctionUnit => {
     const unit = unitOf(`${name}.${event}`, of, at)
-    compileStateful(newBody(of), unit, of, () => {
+    const stateful = compileStateful(newBody(of), unit, of, () => {
       const { args, fields: state } = turnOf(machine)
       return new HandlerState(state, new Map(params.map((param, index) => [param, args[index] ?? null])))
     })
+    // Defaults are evaluated before the body, with the same state.
+    unit.defaults = unit.defaults.map(value => value && stateful(value))
     return unit
   }
   const call = (unit: FunctionUnit, args: readonly (Value | undefined)[]): Value => {
@@ -53,17 +55,28 @@ function turnOf({ actors }: Machine): ActorTurn {
   return actors?.turn ?? fail('RUN_UNSUPPORTED', 'a handler runs only inside its actor')
 }
 
-/** Compiles code that reads and writes the state of an actor. `begin` returns the state of a call. */
-function compileStateful(body: BodyCompiler, unit: FunctionUnit, code: Hir.Body, begin: () => HandlerState): void {
+/**
+ * Compiles code that reads and writes the state of an actor. `begin` returns the state of a call. Returns the form of
+ * other code in the same frame that runs with this state, also before the body.
+ */
+function compileStateful(
+  body: BodyCompiler,
+  unit: FunctionUnit,
+  code: Hir.Body,
+  begin: () => HandlerState
+): (run: Eval) => Eval {
   const { frame } = body
   compileFunction(body, unit, code, () => body.statements(code.block))
-  if (!frame.usesState) return
+  if (!frame.usesState) return run => run
   const { stateSlot } = frame
-  const { run } = unit
-  unit.run = own => {
-    own[stateSlot] = begin() as unknown as Value
-    return run(own)
+  const stateful = (run: Eval): Eval => {
+    return own => {
+      own[stateSlot] ??= begin() as unknown as Value
+      return run(own)
+    }
   }
+  unit.run = stateful(unit.run)
+  return stateful
 }
 
 /** Compiles the initial values of the fields. Each may use earlier fields and the arguments of `spawn`. */
