@@ -39,6 +39,8 @@ const RIGHT: Readonly<Record<string, string>> = {
     'fn main() { print(std.math.min("b", "a"), std.math.max(1.5dec, 1.25dec), std.math.max(2, 3)) }',
   'a replacement with the signs of a pattern of JavaScript':
     'fn main() { let to = "$&$1"\n print("a-b".replace("-", to), "a-b".replace("-", "$$")) }',
+  'a text is split at a separator, or into characters':
+    'fn main() { let none = ""\n print("a😀b".split(""), "a😀b".split(none), "a-b".split("-"), "".split(none)) }',
   'a half is rounded away from zero': 'fn main() { print((-0.5).round(), (2.5).round(), (-2.4).round()) }',
   'an optional value is an operand of and or or':
     'fn main() { let xs = [true]\n print((xs.get(3).unwrap_or(false) or xs[0]) and xs.get(0).unwrap_or(false)) }',

@@ -168,7 +168,12 @@ const TEXT: Readonly<Record<string, MethodTranslation>> = {
   contains: own('includes'),
   starts_with: own('startsWith'),
   ends_with: own('endsWith'),
-  split: own('split'),
+  split: invocation => {
+    const separator = first(invocation).doc
+    // With an empty separator, JavaScript splits characters of two code units.
+    const isPlain = typeof separator === 'string' && /^'.+'$/.test(separator)
+    return isPlain ? own('split')(invocation) : helpedOn('parts_of')(invocation)
+  },
   replace: invocation => {
     const [from, to] = invocation.args
     // In a string, `$&` and the like have a meaning.

@@ -195,6 +195,13 @@ export function sorted_by<T, K>(
 `,
     needs: ['ordered']
   },
+  parts_of: {
+    source: `/** Returns the parts of a text between the separators; with an empty separator, the characters. */
+export function parts_of(value: string, separator: string): string[] {
+  return separator === '' ? [...value] : value.split(separator)
+}
+`
+  },
   place_of: {
     source: `/** Returns the position of a substring, in characters; null if the string does not contain it. */
 export function place_of(value: string, part: string): number | null {
