@@ -35,10 +35,9 @@ t.test('the live queries of an open page follow its sign-ins and sign-outs', { s
   /** Waits until the last shown value of a query is as expected. */
   const last = async (id: string, expected: unknown): Promise<void> => {
     const text = JSON.stringify(expected)
-    await page.waitForFunction(
-      ([of = '', line]) => document.getElementById(of)?.textContent?.trim().split('\n').at(-1) === line,
-      [id, text]
-    )
+    const shown = async (): Promise<string | undefined> =>
+      (await page.locator(`#${id}`).textContent())?.trim().split('\n').at(-1)
+    while ((await shown()) !== text) await page.waitForTimeout(20)
     t.pass(`${id}: ${text}`)
   }
   const run = (action: string, fields?: object): Promise<unknown> =>

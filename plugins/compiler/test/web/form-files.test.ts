@@ -49,7 +49,7 @@ t.test('a form with files passes the type check', async t => {
   const folder = t.testdir({ 'app.vox': SOURCE })
   const out = join(folder, 'web')
   const built = await build(join(folder, 'app.vox'), out, { scaffold: true })
-  t.equal(built.code, 0, built.stderr)
+  t.equal(built.code, 0, built.err)
   install(folder)
   t.equal(await typeCheck(out), '')
 })
@@ -91,7 +91,7 @@ t.test('a browser sends a form with files and large ints', { skip: noBrowser() |
     await photos(),
     '[{"text":"first 0 1.txt+2.txt","number":9007199254740993,"image":"a.png 100","note":"no note","pages":0}]'
   )
-  await page.waitForFunction(() => document.querySelector<HTMLInputElement>('input[name=title]')?.value === '')
+  while ((await page.locator('input[name=title]').inputValue()) !== '') await page.waitForTimeout(20)
 
   await page.getByLabel('Image').setInputFiles(file('b.png', 'image/png', 3))
   await page.getByLabel('Note').setInputFiles(file('note.txt', 'text/plain', 4))
