@@ -40,7 +40,7 @@ export function programOf({ parsed: { module, tokens }, file: { path, text }, ty
     }),
     defaults: module.items.flatMap(item => defaultsOf(item, code)),
     guards,
-    facts: programFacts(code, { guards, rules }),
+    facts: programFacts(code, { guards, rules, users }),
     capabilities: requestedCapabilities(tokens),
     rules,
     users

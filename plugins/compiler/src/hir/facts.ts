@@ -7,6 +7,7 @@ import {
   type HirNode,
   type LiveUse,
   type ProgramFacts,
+  type ProgramUsers,
   type RequestUse,
   type RowRules,
   walkHir
@@ -34,14 +35,17 @@ interface Unit {
 interface Parts {
   readonly guards: readonly GuardDeclaration[]
   readonly rules: readonly Pick<RowRules, 'table'>[]
+  readonly users: Pick<ProgramUsers, 'table'> | null
 }
 
-/** Name of the unit of constants and defaults, which any declaration may use. */
-const EVERYWHERE = ''
+/** Name of the unit of constants. The program itself computes them before each call. */
+const BEFORE = ''
+/** Name of the unit of defaults, and of functions in constants. They run as the caller, wherever they are used. */
+const EVERYWHERE = '*'
 
 /** Computes the facts about a module without errors, through calls. */
-export function programFacts(code: CodeLowering, { guards, rules }: Parts): ProgramFacts {
-  const collected = new Collection(code, new Set(rules.map(({ table }) => table)))
+export function programFacts(code: CodeLowering, { guards, rules, users }: Parts): ProgramFacts {
+  const collected = new Collection(code, new Set(rules.map(({ table }) => table)), users?.table ?? null)
   const { units } = collected
   for (const { name, auth } of guards) {
     const unit = auth === null ? undefined : units.get(name)
@@ -53,7 +57,7 @@ export function programFacts(code: CodeLowering, { guards, rules }: Parts): Prog
   for (const [name, { reads, writes, live, rawSql, request }] of units) {
     const plainLookup = lookups.get(name) ?? null
     const isEmpty = reads.size + writes.size + live.size === 0 && !rawSql && request === 'none' && plainLookup === null
-    if (name === EVERYWHERE || isEmpty) continue
+    if (name === BEFORE || name === EVERYWHERE || isEmpty) continue
     declarations[name] = {
       reads: [...reads],
       writes: [...writes],
@@ -76,7 +80,7 @@ export function programFacts(code: CodeLowering, { guards, rules }: Parts): Prog
 
 /** Returns the names of the queries whose changed results clients receive. */
 export function liveQueries(code: CodeLowering): Set<string> {
-  const facts = programFacts(code, { guards: [], rules: [] })
+  const facts = programFacts(code, { guards: [], rules: [], users: null })
   const queries = code.module.typed.module.items.flatMap(item =>
     item.kind === 'Function' && item.role === 'query' ? [item.name.text] : []
   )
@@ -92,13 +96,15 @@ class Collection {
   usesDatabase = false
   readonly #code: CodeLowering
   readonly #ruled: ReadonlySet<string>
+  readonly #users: string | null
   #inProgram = true
   /** Actors by the names of their handlers. */
   readonly #handlers = new Map<string, string[]>()
 
-  constructor(code: CodeLowering, ruled: ReadonlySet<string>) {
+  constructor(code: CodeLowering, ruled: ReadonlySet<string>, users: string | null) {
     this.#code = code
     this.#ruled = ruled
+    this.#users = users
     const { module } = code.module.typed
     for (const item of module.items) this.#addHandlers(item)
     const everywhere = this.#unit(EVERYWHERE)
@@ -142,8 +148,11 @@ class Collection {
         if (!isTest(item)) this.#function(item)
         return
       case 'Workflow':
+        this.#body(code.function(item), this.#unit(item.name.text))
+        return
       case 'Activity':
         this.#body(code.function(item), this.#unit(item.name.text))
+        if (item.options !== null) this.#body(code.options(item, item.options), this.#unit(item.name.text))
         return
       case 'HttpRoute':
         this.#body(code.route(item), this.#unit(`${item.method.toUpperCase()} ${item.path.value}`))
@@ -159,7 +168,7 @@ class Collection {
         return
       }
       case 'Const':
-        this.#body(code.constant(item), everywhere)
+        this.#constant(code.constant(item), everywhere)
         return
       case 'Table':
         for (const { value } of item.fields) if (value !== null) this.#body(code.value(value), everywhere)
@@ -179,6 +188,20 @@ class Collection {
   #script({ items }: Module): void {
     const statements = items.filter(item => item.kind === 'ScriptStatement')
     if (statements.length > 0) this.#body(this.#code.script(statements), this.#unit('main'))
+  }
+
+  /** Reads a constant: it is computed before a call, but a function in it runs later, as the caller. */
+  #constant({ block }: Hir.Body, everywhere: Unit): void {
+    const before = this.#unit(BEFORE)
+    const later = (node: HirNode): boolean => this.#node(node, everywhere)
+    for (const statement of block) {
+      walkHir(statement, node => {
+        if (node.kind === 'Function') return later(node)
+        if (node.kind !== 'Lambda') return this.#node(node, before)
+        walkHir(node, later)
+        return false
+      })
+    }
   }
 
   #body({ block, defaults }: Hir.Body, unit: Unit): void {
@@ -203,7 +226,7 @@ class Collection {
         return true
       case 'CallMethod':
         // The receiver may be an actor.
-        for (const actor of this.#handlers.get(node.method) ?? []) unit.detached.add(actor)
+        for (const actor of this.#receivers(node)) unit.detached.add(actor)
         return true
       case 'Db':
         this.#operation(node.plan, unit)
@@ -215,6 +238,7 @@ class Collection {
       case 'Field':
         if (node.object.kind !== 'Request') return true
         // The identity of the caller, and its row in the table of users.
+        if (node.name === 'account' && this.#users !== null) unit.reads.add(this.#users)
         unit.request = stronger(unit.request, node.name === 'user' || node.name === 'account' ? 'user' : 'all')
         return false
       case 'Request':
@@ -223,6 +247,13 @@ class Collection {
       default:
         return true
     }
+  }
+
+  /** Returns the actors that a method may call. The first argument of `send` is the name of the handler. */
+  #receivers({ method, args }: Hir.CallMethod): readonly string[] {
+    if (method !== 'send') return this.#handlers.get(method) ?? []
+    const [event] = args
+    return event?.kind === 'Str' ? (this.#handlers.get(event.value) ?? []) : [...this.#handlers.values()].flat()
   }
 
   #call(name: string, unit: Unit): void {
@@ -268,7 +299,8 @@ function spread(units: ReadonlyMap<string, Unit>): void {
   for (const unit of units.values()) {
     for (const name of unit.calls) add(name, unit, false)
     for (const name of unit.detached) add(name, unit, true)
-    if (unit.name !== EVERYWHERE) add(EVERYWHERE, unit, true)
+    if (unit.name !== BEFORE) add(BEFORE, unit, true)
+    if (unit.name !== EVERYWHERE) add(EVERYWHERE, unit, false)
   }
   const open = [...units.values()]
   const isOpen = new Set(open)

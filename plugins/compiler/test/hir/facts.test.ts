@@ -104,6 +104,44 @@ workflow detached() to Result[str] { return Ok(who()) }
   )
 })
 
+t.test('what runs beside the body: defaults, functions in constants, and options of activities', async t => {
+  const rule = '@table @rule(read: owner is user.id) type Own { owner: str }\n'
+  const request = (source: string): string => factsOf(programFrom(`${rule}${source}`).facts, 'f').request
+  const address = '@query @public fn address() to str { return request.ip() }\n'
+  t.equal(request(`${address}type D { a: str = address() }\n@query @public fn f() to D { return D {} }`), 'all')
+  t.equal(
+    request('type D { n: int = db.Own.count() }\n@query @public fn f() to D { return D {} }'),
+    'user',
+    'the rules of the table depend on the caller'
+  )
+  t.equal(request('const G = fn() to int db.Own.count()\n@query @public fn f() to int { return G() }'), 'user')
+  t.equal(
+    request('fn g() to int { return db.Own.count() }\nconst G = g\n@query @public fn f() to int { return G() }'),
+    'user'
+  )
+  t.equal(
+    request('const N = db.Own.count()\n@query @public fn f() to int { return N }'),
+    'none',
+    'the program itself computes a constant'
+  )
+  const options = programFrom(`activity step() to Result[int] with { retries: len(db.Note.all()) } { return Ok(1) }
+workflow f() to Result[int] { return step() }`)
+  t.same(factsOf(options.facts, 'f').reads, ['Note'])
+})
+
+t.test('a message whose handler is not known may run any handler, and the account is a row of a table', async t => {
+  const sends = (event: string): unknown => {
+    const source = `actor Store { on add() { db.Note.insert({ text: "a" }) } }
+actor Idle { on wait() { } }
+fn f(a: any) { a.send(${event}) }`
+    return factsOf(programFrom(source).facts, 'f').writes
+  }
+  t.same(['"add"', '"wait"', '"add" + ""'].map(sends), [['Note'], [], ['Note']])
+  const { facts } = programFrom(`@table @auth(provider: password, identity: email) type Member { email: str name: str }
+@query @auth fn name() to str { return request.account.name }`)
+  t.same(factsOf(facts, 'name').reads, ['Member'])
+})
+
 t.test('lookups: functions that only find rows by their id', async t => {
   const { facts } = programFrom(`@query fn one(id: int) to Option[Note] { return db.Note.get(id) }
 @query fn two(id: int) to bool { return one(id).is_some() and helper(id) }
