@@ -643,7 +643,15 @@ function remoteCall(e: Emitter, node: Hir.Call, settles: boolean): TypeScriptCod
   const isResult = settles && isNamed(node.type, 'Result')
   const value = isResult ? "$value => $on_value({ _tag: 'Ok', value: $value })" : '$on_value'
   const follow = program.live.has(name) ? followCode(e, name, args, value) : null
-  return waiting(e, node, isResult ? call(e.file.helper('settle'), made.doc) : made, node.type, follow)
+  return waiting(e, node, isResult ? call(settleCode(e, node.type), made.doc) : made, node.type, follow)
+}
+
+/** Returns the function that makes a `Result` of a server call: with the message as an error, or with the Error itself. */
+function settleCode(e: Emitter, type: Hir.Type): Doc {
+  const [value, error] = type.kind === 'named' ? type.args : []
+  const printed = error === undefined || isNamed(error, 'str') ? null : e.file.type(error)
+  if (printed === null) return e.file.helper('settle')
+  return `${e.file.helper('settle_refusal')}<${e.file.type(value ?? ANY) ?? 'any'}, ${printed}>`
 }
 
 /** Returns a function that passes the later values of a live query on. */

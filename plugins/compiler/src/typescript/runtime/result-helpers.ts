@@ -30,6 +30,20 @@ export async function settle<T>(call: Promise<T>): Promise<Result<T>> {
 `,
     usesResult: true
   },
+  settle_refusal: {
+    source: `/** Converts a server call to a Result with the Error that the function returned. Throws other failures. */
+export async function settle_refusal<T, E>(call: Promise<T | void>): Promise<Result<T, E>> {
+  try {
+    return { _tag: 'Ok', value: (await call) as T }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'RUN_REFUSED' || error.details === undefined) throw error
+    return { _tag: 'Err', value: error.details as E }
+  }
+}
+`,
+    usesResult: true,
+    imports: { './vox-client': ['ApiError'] }
+  },
   use_remote: {
     source: `/** Returns the response of the server; \`empty\` until it arrives. Calls the server again if \`dependencies\` or its data change. */
 export function use_remote<T>(load: () => Promise<T>, dependencies: readonly unknown[], empty: T): T {

@@ -73,6 +73,14 @@ t.test('server calls are awaited, and a failure becomes a value if the program u
     handler('match add("x") { Ok(id) => print(id)  Error(m) => print(m) }', '', server),
     "async () => {\n  const value = await settle(add('x'))\n  if (value._tag === 'Ok') {\n    const id = value.value\n    console.log(id)\n  } else {\n    const m = value.value\n    console.log(m)\n  }\n}"
   )
+  t.match(
+    handler(
+      'match move("x") { Ok(_) => Unit  Error(Taken(by)) => print(by)  Error(Gone) => Unit }',
+      '',
+      'type Why = | Taken(by: str) | Gone\n@mutation fn move(to_: str) to Result[int, Why] { Error(Gone) }'
+    ),
+    "settle_refusal<number, Why>(move('x'))"
+  )
   t.equal(
     handler('{ add("x")\n count += 1 }', 'state count: int = 0', server),
     "async () => {\n  await add('x')\n  set_count(count => count + 1)\n}"
