@@ -78,7 +78,8 @@ export class S3Blobs implements BlobStore {
       const response = await client.send({ method: 'POST', key, query: { uploadId }, body }, STORING)
       // The status is sent before the parts are joined, so a 200 may contain an error. A repeated request finds no
       // upload if the first had succeeded.
-      const text = await response.text()
+      // The connection may also be lost while they are joined.
+      const text = await response.text().catch(() => '')
       const isJoined = response.ok && text.includes('<CompleteMultipartUploadResult')
       if (!isJoined && (await this.#sizeOf(key)) !== size) throw await client.failure(response, STORING, text)
     } catch (error) {

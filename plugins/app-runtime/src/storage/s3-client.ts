@@ -64,7 +64,7 @@ export class S3Client {
         if (isLast || !RETRIED.has(response.status)) return response
         await response.body?.cancel()
       } catch (error) {
-        if (isLast) throw this.#unreachable(error, what)
+        if (isLast || isInvalid(error)) throw this.#unreachable(error, what)
       }
       await sleep(FIRST_DELAY_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
     }
@@ -74,7 +74,9 @@ export class S3Client {
   async text(request: S3Request, what: string): Promise<string> {
     const response = await this.send(request, what)
     if (!response.ok) throw await this.failure(response, what)
-    return response.text()
+    return response.text().catch((error: unknown) => {
+      throw this.#unreachable(error, what)
+    })
   }
 
   /** Returns the error of a response. The text of the server is not shown: it may repeat the request. */
@@ -131,6 +133,11 @@ export class S3Client {
   }
 
   #unreachable(error: unknown, what: string): Error {
+    if (isInvalid(error)) {
+      return runErrors.create('RUN_STORAGE', `${what}: the settings of the bucket make no valid request`, {
+        hint: 'look for line breaks and other control characters in the keys in plugins.app-runtime.files.s3'
+      })
+    }
     const { host } = new URL(this.#options.endpoint)
     const { message, cause } = error as Error
     const { code, message: reason = message } = (cause ?? {}) as NodeJS.ErrnoException
@@ -138,6 +145,11 @@ export class S3Client {
       hint: 'check plugins.app-runtime.files.s3.endpoint and the network'
     })
   }
+}
+
+/** True if a request cannot be sent at all. The message of such an error quotes the request with its token. */
+function isInvalid(error: unknown): boolean {
+  return error instanceof TypeError && error.cause === undefined
 }
 
 function reasonOf(status: number, code: string, bucket: string): [string, string] {

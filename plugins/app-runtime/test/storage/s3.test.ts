@@ -95,15 +95,17 @@ t.test('requests are repeated after lost connections and overload', async t => {
 
 t.test('the answer to a joined upload may be lost', async t => {
   const { s3, storage, add } = await open(t)
-  let isLeft = true
-  s3.fault = (method, path) => {
-    if (!isLeft || method !== 'POST' || !path.includes('uploadId=')) return null
-    isLeft = false
-    return 'lost after the change'
+  for (const fault of ['lost after the change', 'half sent'] as const) {
+    let isLeft = true
+    s3.fault = (method, path) => {
+      if (!isLeft || method !== 'POST' || !path.includes('uploadId=')) return null
+      isLeft = false
+      return fault
+    }
+    const content = randomBytes(9 * 2 ** 20)
+    const file = await add(content)
+    t.equal(hash(await bytesOf(await storage.read(file.id))), hash(content), fault)
   }
-  const content = randomBytes(9 * 2 ** 20)
-  const file = await add(content)
-  t.equal(hash(await bytesOf(await storage.read(file.id))), hash(content))
 })
 
 t.test('a failed upload leaves no content, no row and no part', async t => {
@@ -165,7 +167,9 @@ t.test('errors name the cause and the setting, and never a key', async t => {
     [{ accessKey: 'AKIAWRONG' }, /does not allow the access key .*InvalidAccessKeyId/, s3],
     [{ secretKey: 'wrong-secret' }, /does not allow the access key .*SignatureDoesNotMatch/, s3],
     [{ bucket: 'missing' }, /the bucket missing does not exist/, s3],
-    [{}, /127\.0\.0\.1:\d+ did not answer: ECONNREFUSED/, closed]
+    [{}, /127\.0\.0\.1:\d+ did not answer: ECONNREFUSED/, closed],
+    [{ sessionToken: 'wrong-secret\nAKIAWRONG' }, /the settings of the bucket make no valid request/, s3],
+    [{ accessKey: 'AKIAWRONG\n2' }, /the settings of the bucket make no valid request/, s3]
   ] as const) {
     const error = (await new S3Blobs(client(server, given), '').check().catch((thrown: unknown) => thrown)) as Error
     t.match(error, { code: 'RUN_STORAGE', message: expected })
@@ -173,6 +177,8 @@ t.test('errors name the cause and the setting, and never a key', async t => {
     for (const secret of [KEYS.accessKey, KEYS.secretKey, 'AKIAWRONG', 'wrong-secret', 'AWS4-HMAC'])
       t.notMatch(text, secret)
   }
+  s3.fault = () => 'half sent'
+  await t.rejects(new S3Blobs(client(s3), '').check(), { code: 'RUN_STORAGE', message: /did not answer/ })
   s3.fault = () => 301
   await t.rejects(new S3Blobs(client(s3), '').check(), { message: /at another address or in another region/ })
 })
