@@ -7,7 +7,7 @@
 // with a difference. A run that is interrupted says how far it came. Exits with 1 if there are differences.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -45,8 +45,8 @@ async function compare(): Promise<number> {
     if (difference === null) continue
     found++
     const least = simplestProgram(choices.made)
-    mkdirSync(values.out, { recursive: true })
-    writeFileSync(join(values.out, `${seed}.vox`), `// ${difference.replaceAll('\n', ' ')}\n${least}`)
+    await mkdir(values.out, { recursive: true })
+    await writeFile(join(values.out, `${seed}.vox`), `// ${difference.replaceAll('\n', ' ')}\n${least}`)
     console.log(`program ${seed}: ${differenceOf(least)?.split('\n')[0]}`)
   }
   console.log(`ran ${seed - first} programs from ${first}: ${found} differences`)

@@ -7,7 +7,7 @@ import { programFrom } from '../../plugins/app-runtime/test/run-program.ts'
 import { difference, runBoth } from './run-both.ts'
 import { SqlJsConnection } from './sqljs-connection.ts'
 
-// Ints have 64 bits in programs and databases. JSON and the generated client have a test of their own, which sends ints
+// Ints have 64 bits in programs and databases. JSON and the generated client have their own test, which sends ints
 // through a served program (plugins/app-runtime/test/serving/large-ints.test.ts).
 
 const MAX = 2n ** 63n - 1n
@@ -22,7 +22,7 @@ const isInt = (value: bigint): boolean => value >= MIN && value <= MAX
 const isSafe = (value: bigint): boolean => value >= -SAFE && value <= SAFE
 
 /** The int as a value of the interpreter. */
-const valueOf = (value: bigint): number | bigint => (isSafe(value) ? Number(value) : value)
+const runtimeInt = (value: bigint): number | bigint => (isSafe(value) ? Number(value) : value)
 
 type Operation = (a: bigint, b: bigint) => bigint | null
 
@@ -51,7 +51,7 @@ t.test('arithmetic of ints is exact up to 64 bits, and fails beyond', async t =>
   t.teardown(() => connection.close())
   const result = (name: string, a: bigint, b: bigint): string => {
     try {
-      return String(call(name, valueOf(a), valueOf(b)))
+      return String(call(name, runtimeInt(a), runtimeInt(b)))
     } catch (error) {
       return String((error as { readonly code?: string }).code)
     }
@@ -133,16 +133,16 @@ t.test('databases keep, compare, order and page ints of 64 bits', async t => {
   for (const [engine, connection] of Object.entries(connections)) {
     t.teardown(() => connection.close())
     const { call } = openTables(program, connection)
-    for (const n of INTS) call('add', valueOf(n))
+    for (const n of INTS) call('add', runtimeInt(n))
     for (const n of INTS) {
-      t.same(call('equal', valueOf(n)), [String(n)], `${engine}: n is ${n}`)
-      t.same(call('among', valueOf(n)), [String(n)], `${engine}: n is among others, ${n}`)
-      t.equal(call('above', valueOf(n)), INTS.filter(other => other > n).length, `${engine}: n > ${n}`)
-      t.equal(call('change', 1, valueOf(n)), valueOf(n), `${engine}: n becomes ${n}`)
+      t.same(call('equal', runtimeInt(n)), [String(n)], `${engine}: n is ${n}`)
+      t.same(call('among', runtimeInt(n)), [String(n)], `${engine}: n is among others, ${n}`)
+      t.equal(call('above', runtimeInt(n)), INTS.filter(other => other > n).length, `${engine}: n > ${n}`)
+      t.equal(call('change', 1, runtimeInt(n)), runtimeInt(n), `${engine}: n becomes ${n}`)
     }
-    call('change', 1, valueOf(INTS[0] as bigint))
-    t.same(call('sorted'), ascending.map(valueOf), engine)
-    t.same(call('pages'), ascending.toReversed().map(valueOf), engine)
+    call('change', 1, runtimeInt(INTS[0] as bigint))
+    t.same(call('sorted'), ascending.map(runtimeInt), engine)
+    t.same(call('pages'), ascending.toReversed().map(runtimeInt), engine)
     t.same(
       call('groups'),
       ascending.map(n => `${n} 1`),
@@ -150,7 +150,7 @@ t.test('databases keep, compare, order and page ints of 64 bits', async t => {
     )
     t.equal(call('least'), MIN, engine)
     t.equal(call('most'), MAX, engine)
-    t.equal(call('total', valueOf(MAX)), MAX, engine)
-    t.throws(() => call('total', valueOf(2n ** 62n)), `${engine}: a sum beyond 64 bits`)
+    t.equal(call('total', runtimeInt(MAX)), MAX, engine)
+    t.throws(() => call('total', runtimeInt(2n ** 62n)), `${engine}: a sum beyond 64 bits`)
   }
 })

@@ -1,6 +1,6 @@
 import type { RequestUse } from './guards.ts'
 
-/** What a function, a route, an actor or another declaration does, itself and through calls. */
+/** Effects of a function, a route, an actor or another declaration, direct or through calls. */
 export interface Facts {
   /** Names of the tables whose rows it reads, in the order of their use. */
   readonly reads: readonly string[]

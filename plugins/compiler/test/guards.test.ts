@@ -103,7 +103,7 @@ const INVALID: readonly (readonly [decorators: string, source: string])[] = [
   ['@cors(origins: ["https://example.org/path"])', '"https://example.org/path"']
 ]
 
-t.test('a rate limit without names is told the form that it probably means', t => {
+t.test('a rate limit without names gets the form that it probably means', t => {
   for (const [written, meant] of [
     ['@rate_limit(10, "1m")', '@rate_limit(per: "1m", max: 10)'],
     ['@rate_limit("5s", 7, user)', '@rate_limit(by: user, per: "5s", max: 7)'],

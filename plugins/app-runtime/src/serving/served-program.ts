@@ -211,10 +211,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   if (watch !== null) {
     reloadOnSave(parts, watch, program, channel, async next => {
       const worker = supply.waiting
-      return (
-        worker &&
-        new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next).length)
-      )
+      return worker && new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next).length)
     })
   }
   const lookups = await openLookups(ctx, { program, endpoints, access: database, limits })

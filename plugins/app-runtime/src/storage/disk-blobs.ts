@@ -52,8 +52,10 @@ export class DiskBlobs implements BlobStore {
     }
   }
 
-  /** A file is renamed at once, so nothing is left of an upload here. */
-  async clean(): Promise<void> {}
+  /** Does nothing: a file arrives by a rename, which leaves no parts of an upload. */
+  async clean(): Promise<void> {
+    // No parts to remove.
+  }
 
   async check(): Promise<void> {
     try {

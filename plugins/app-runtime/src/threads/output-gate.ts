@@ -1,6 +1,6 @@
 import type { LogLine } from '../interpreter/host.ts'
 
-/** Maximum load of the lines that a thread has sent and nobody has read. */
+/** Maximum load of the lines that a thread has sent and the main thread has not read. */
 const MAX_LOAD = 1_000
 /** Load at which a waiting thread continues. */
 const RESUME_LOAD = 500

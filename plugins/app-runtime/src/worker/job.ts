@@ -86,7 +86,7 @@ export interface RunOutcome {
   readonly replay?: ReplayOutcome
 }
 
-/** What remains of a run in the playground. */
+/** Result of a run in the playground. */
 export interface PlayEnd {
   readonly failure: RunFailure | null
   /** null if they cannot be read: the process of the database was ended. */

@@ -38,7 +38,7 @@ t.test('a reader that applies all answers has exactly the newest rows, however m
   t.end()
 })
 
-t.test('a cursor of another log begins anew', t => {
+t.test('a cursor of another log begins again', t => {
   const log = new RowLog(rowLogState<{ readonly value: number }>(3))
   log.record({ value: 1 })
   for (const cursor of ['other.1', 'x', `${log.read().cursor.split('.')[0]}.99`, ''])

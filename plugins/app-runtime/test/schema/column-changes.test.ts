@@ -108,7 +108,7 @@ async function valuesOf(store: DatabaseStore): Promise<readonly (readonly SqlVal
   return rowsOf(store, 'SELECT _id, label, v FROM item ORDER BY _id')
 }
 
-/** Creates the table of a column anew, with a row for each value. Returns the rows. */
+/** Creates the table of a column again, with a row for each value. Returns the rows. */
 async function fill(store: DatabaseStore, column: Column): Promise<readonly (readonly SqlValue[])[]> {
   await store.execute('DROP TABLE IF EXISTS item')
   await store.execute("DELETE FROM program_schema WHERE table_name = 'item'")

@@ -43,7 +43,7 @@ fn main(title: str) to Result[int] {
 `
 
 const LONE =
-  'fn main() to Result[str] {\n  let file = std.files.put("a.txt", "alone")?\n  print(std.files.read(file)?)\n  Ok("")\n}\n'
+  'fn main() to Result[str] {\n  let file = std.files.put("a.txt", "single")?\n  print(std.files.read(file)?)\n  Ok("")\n}\n'
 
 function project(t: Test, source: string, settings = ''): string {
   return makeProject(t, { 'app.vox': source, 'svc.toml': settings })
@@ -69,7 +69,7 @@ t.test('a program that runs stores files where a served program finds them', asy
 
 t.test('a program without tables stores files, too', async t => {
   const folder = project(t, LONE)
-  t.match(await runSvc(folder, ['run', 'app.vox']), { code: 0, stdout: 'alone\n' })
+  t.match(await runSvc(folder, ['run', 'app.vox']), { code: 0, stdout: 'single\n' })
   t.equal(filesIn(folder).length, 1)
 })
 

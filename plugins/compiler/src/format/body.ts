@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - expressions, statements and views contain each other, so their printers are one recursion
 import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../doc/doc.ts'
 import type { Param } from '../syntax/ast.ts'
 import type {

@@ -63,7 +63,7 @@ export class BodyScope {
     }
   }
 
-  /** Runs `lower` in a scope of its own. */
+  /** Runs `lower` in a new scope. */
   within<A>(lower: () => A): A {
     const mark = this.#bound.length
     const lowered = lower()

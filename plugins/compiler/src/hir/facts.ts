@@ -31,7 +31,7 @@ interface Unit {
   request: RequestUse
 }
 
-/** Parts of a program that facts depend on, beside its code. */
+/** Parts of a program that facts depend on, in addition to its code. */
 interface Parts {
   readonly guards: readonly GuardDeclaration[]
   readonly rules: readonly Pick<RowRules, 'table'>[]
@@ -40,7 +40,7 @@ interface Parts {
 
 /** Name of the unit of constants. The program itself computes them before each call. */
 const BEFORE = ''
-/** Name of the unit of defaults, and of functions in constants. They run as the caller, wherever they are used. */
+/** Name of the unit of defaults, and of functions in constants. They run as the caller, in each place that uses them. */
 const EVERYWHERE = '*'
 
 /** Computes the facts about a module without errors, through calls. */

@@ -9,7 +9,7 @@ import { lowerType } from './lower-types.ts'
 
 const METHODS = { get: 'Get', post: 'Post', put: 'Put', delete: 'Delete' } as const
 
-/** What the decorators and words before a function say about it. */
+/** Flags of a function, from its decorators and the words before it. */
 type FunctionFlags = Pick<
   HirFunction,
   | 'is_component'

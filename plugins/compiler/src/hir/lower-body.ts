@@ -433,7 +433,7 @@ export class BodyLowering implements Lowering {
 
   // Control
 
-  /** Lowers statements in a scope of their own. `asResult` keeps the answer in the last one as a Result. */
+  /** Lowers statements in a new scope. `asResult` keeps the answer in the last one as a Result. */
   block({ statements }: Block, asResult = false): Hir.Block {
     return this.scope.within(() =>
       statements.map((statement, index) => {

@@ -261,7 +261,7 @@ export function blockOf(e: Emitter, write: () => void): Doc {
   return block(within(e, write))
 }
 
-/** Runs `write` in a scope of its own. */
+/** Runs `write` in a new scope. */
 export function inScope<A>(e: Emitter, write: () => A): A {
   const { scope } = e
   e.scope = scope.inner()

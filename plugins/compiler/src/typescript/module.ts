@@ -14,7 +14,7 @@ export const FORMS_MODULE = './forms'
 /** Path of the module that calls the server. */
 export const CLIENT_MODULE = './vox-client'
 
-/** What the modules of a build share. */
+/** State that the modules of a build share. */
 export interface Build {
   readonly program: EmittedProgram
   readonly types: TypeScriptTypes

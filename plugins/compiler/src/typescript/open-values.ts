@@ -23,7 +23,7 @@ export function isOpen(node: Hir.Expr): boolean {
     case 'Record':
       return node.fields.some(([, value]) => isOpen(value))
     case 'CallNative':
-      // A copy with another key has the type of the key alone.
+      // A copy with another key has only the type of the key.
       return node.native === 'Map.set' || (COPIES.has(node.native) && node.args.some(isOpen))
     case 'Binary':
       return isNamed(node.type, 'List') && (isOpen(node.left) || isOpen(node.right))
@@ -49,7 +49,7 @@ export function isOpenType(type: Hir.Type): boolean {
   return type.kind === 'named' && (isNamed(type, 'Option', 'Result', 'Map') || type.args.some(isOpenType))
 }
 
-/** True for numbers, strings and booleans that are written as such: TypeScript gives each a type of its own. */
+/** True for numbers, strings and booleans that are written as such: TypeScript gives each its own type. */
 export function isLiteral(node: Hir.Expr): boolean {
   switch (node.kind) {
     case 'Int':

@@ -104,7 +104,7 @@ workflow detached() to Result[str] { return Ok(who()) }
   )
 })
 
-t.test('what runs beside the body: defaults, functions in constants, and options of activities', async t => {
+t.test('what runs outside of the body: defaults, functions in constants, and options of activities', async t => {
   const rule = '@table @rule(read: owner is user.id) type Own { owner: str }\n'
   const request = (source: string): string => factsOf(programFrom(`${rule}${source}`).facts, 'f').request
   const address = '@query @public fn address() to str { return request.ip() }\n'

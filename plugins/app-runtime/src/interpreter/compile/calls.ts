@@ -199,7 +199,7 @@ const LOOKS_INTO: ReadonlySet<string> = new Set([
 /** Methods of lists that only make a copy with another element, which is not made if nothing uses it. */
 const COPIES: ReadonlySet<string> = new Set(['push', 'append'])
 
-/** Compiles a call of a method by its key, `List.map`, or by its name alone if the type is not known. */
+/** Compiles a call of a method by its key, `List.map`, or only by its name if the type is not known. */
 function methodOf(
   body: BodyCompiler,
   key: string,

@@ -56,7 +56,7 @@ export function compileFunction(
 
 /**
  * Compiles a condition: code with the parameters of its function, and the variable `result` after them. `body` is a
- * compiler of its own.
+ * separate compiler.
  */
 export function compileCondition(body: BodyCompiler, { params, block }: Hir.Body, message: string): Condition {
   const { frame } = body
