@@ -94,7 +94,7 @@ export const settings = t.object({
             link_by_email: t.boolean({
               default: false,
               description:
-                'Whether a first sign-in with the verified address of a user is one of that user, whose password is then removed.'
+                'Whether a first sign-in with the verified address of a user is one of that user, whose password and other identities are then removed.'
             })
           }),
           { default: {}, description: 'OpenID providers with which users sign in, by name: google, for example.' }

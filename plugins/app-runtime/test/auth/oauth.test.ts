@@ -280,6 +280,7 @@ t.test('an identity is linked only by its user, from a page of this origin, soon
 t.test('a verified address joins an identity to a user only if the provider is set up so', async t => {
   const app = await serveWithProvider(t, NOTES, 60, ', link_by_email = true')
   const before = await withPassword(app, 'ann@idp.example', 'Ann')
+  t.equal((await link(app, before, 'carl')).status, 303)
   await withPassword(app, 'unverified@idp.example', 'Una')
   t.not((await signIn(app, new Browser(), 'unverified')).status, 303, 'not an address that is not verified')
   const ann = new Browser()
@@ -289,4 +290,7 @@ t.test('a verified address joins an identity to a user only if the provider is s
   const credentials = { email: 'ann@idp.example', password: PASSWORD }
   t.equal((await new Browser().open(`${app.url}/api/auth/sign_in`, sent(app, credentials))).status, 401)
   t.equal((await json(await ann.open(`${app.url}/api/auth/identities`))).length, 1)
+  const carl = new Browser()
+  await signIn(app, carl, 'carl')
+  t.match(await me(app, carl), { email: 'carl@idp.example' }, 'nor may who linked another identity')
 })

@@ -51,15 +51,16 @@ export class LinkedIdentities {
   }
 
   /**
-   * Links an identity to a user and removes the password, in one transaction: who set the password may not be the owner
-   * of the address.
+   * Links an identity to a user and removes all other proofs, in one transaction: who set the password, or linked
+   * another identity, may not be the owner of the address.
    */
-  async linkInsteadOfPassword(user: string, subject: string): Promise<void> {
+  async linkAlone(user: string, subject: string): Promise<void> {
     const [insert, values] = this.#insert(user, subject)
-    const remove = `DELETE FROM ${IDENTITIES_TABLE} WHERE realm = ? AND provider = 'password' AND user_id = ?`
+    const remove = `DELETE FROM ${IDENTITIES_TABLE} WHERE realm = ? AND user_id = ?
+AND NOT (provider = 'oauth' AND subject = ?)`
     await this.#store.batch([
       { sql: insert, parameters: values },
-      { sql: remove, parameters: [this.#realm, Number(user)] }
+      { sql: remove, parameters: [this.#realm, Number(user), subject] }
     ])
   }
 

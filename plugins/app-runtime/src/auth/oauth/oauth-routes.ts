@@ -183,8 +183,8 @@ class OAuthRoutes {
   }
 
   /**
-   * Returns the user with the verified address, if the provider is set up so. The password and the sessions of that user
-   * end, since anyone could have signed up with the address before its owner came.
+   * Returns the user with the verified address, if the provider is set up so. The password, the other identities and the
+   * sessions of that user end, since anyone could have signed up with the address before its owner came.
    */
   async #userByEmail(provider: OpenIdProvider, claims: OpenIdClaims): Promise<string | null> {
     const { users, sessions } = this.#parts
@@ -194,7 +194,7 @@ class OAuthRoutes {
     }
     const user = (await this.#identities?.userWith('email', normalIdentity(email))) ?? null
     if (user === null) return null
-    await this.#identities?.linkInsteadOfPassword(user, subjectAt(claims))
+    await this.#identities?.linkAlone(user, subjectAt(claims))
     await sessions.endAll(user)
     return user
   }
