@@ -41,6 +41,15 @@ const RIGHT: Readonly<Record<string, string>> = {
     'fn main() { let to = "$&$1"\n print("a-b".replace("-", to), "a-b".replace("-", "$$")) }',
   'a text is split at a separator, or into characters':
     'fn main() { let none = ""\n print("a😀b".split(""), "a😀b".split(none), "a-b".split("-"), "".split(none)) }',
+  'a function with a default takes one element of a list, not its position':
+    'fn sub(a: int, b: int = 10) to int { a - b }\nfn big(a: int, least: int = 2) to bool { a > least }\n' +
+    'fn main() { let xs = [1, 2, 3]\n print(xs.map(sub), xs.filter(big), xs.any(big), xs.all(big), xs.find(big))\n' +
+    'print(xs.map(fn(x, y = 5) x + y), xs.flat_map(fn(x, y = 6) [x, y])) }',
+  'an omitted option is None':
+    'type C { a: Option[int]\n b: Option[str] }\nfn main() { let none = C { a: None, b: None }\n' +
+    'print(C {} is none, none is C {}, C { a: Some(1) } is none, [Some(1), None] is [Some(1)], [C {}].contains(none)) }',
+  'variables of a pattern change':
+    'fn main() { let mut (a, (b, c)) = (1, (2, 3))\n a += 5\n b = a * c\n print(a, b, c) }',
   'a half is rounded away from zero': 'fn main() { print((-0.5).round(), (2.5).round(), (-2.4).round()) }',
   'an optional value is an operand of and or or':
     'fn main() { let xs = [true]\n print((xs.get(3).unwrap_or(false) or xs[0]) and xs.get(0).unwrap_or(false)) }',

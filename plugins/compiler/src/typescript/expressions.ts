@@ -820,6 +820,12 @@ function targetCode(e: Emitter, pattern: Hir.Pattern): Doc {
   }
 }
 
+/** True for a pattern of `let mut`. */
+function declaresVariable(e: Emitter, pattern: Hir.Pattern): boolean {
+  if (pattern.kind === 'Bind') return localOf(e, pattern.local).isMutable
+  return pattern.kind === 'Tuple' && pattern.items.some(item => declaresVariable(e, item))
+}
+
 // Statements
 
 /** Writes code as statements. */
@@ -949,7 +955,8 @@ function loopBlock(e: Emitter, write: () => void): Doc {
 export function letStatement(e: Emitter, { pattern, value }: Hir.Let, isAnnotated = false): void {
   if (pattern.kind !== 'Bind') {
     const made = expression(e, value)
-    e.out.push(['const ', targetCode(e, pattern), ' = ', made.doc])
+    const keyword = declaresVariable(e, pattern) ? 'let ' : 'const '
+    e.out.push([keyword, targetCode(e, pattern), ' = ', made.doc])
     return
   }
   const { name: written, type, isMutable } = localOf(e, pattern.local)

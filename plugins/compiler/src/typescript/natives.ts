@@ -34,6 +34,13 @@ type MethodTranslation = (call: MethodCall) => TypeScriptCode
 
 const first = ({ args }: NativeCall, index = 0): TypeScriptCode => args[index] ?? stable('null')
 const docs = ({ args }: NativeCall): Doc[] => args.map(each => each.doc)
+/** Returns the first argument, a function, as one of a single parameter. */
+const ofOne = (invocation: NativeCall): Doc => {
+  const made = first(invocation)
+  const type = invocation.types[0]
+  if (type?.kind !== 'fn' || type.params.length < 2) return made.doc
+  return arrow('each', code([operand(made, Level.postfix), '(each)'])).doc
+}
 const orElse = (value: Doc, other: Doc): TypeScriptCode => code([value, ' ?? ', other], Level.nullish)
 const orNull = (value: Doc): TypeScriptCode => ({ ...orElse(value, 'null'), withoutNull: value })
 
@@ -140,6 +147,11 @@ const own =
   (name: string): MethodTranslation =>
   invocation =>
     method(invocation.object, name, ...docs(invocation))
+/** Passes one value to a function: JavaScript adds the position, which would be the value of a second parameter. */
+const oneToEach =
+  (name: string): MethodTranslation =>
+  invocation =>
+    method(invocation.object, name, ofOne(invocation))
 const onObject =
   (callee: string): MethodTranslation =>
   invocation =>
@@ -217,12 +229,12 @@ const LIST: Readonly<Record<string, MethodTranslation>> = {
     return method(method(object, 'map', shown), 'join', ...docs(invocation))
   },
   reverse: ({ object }) => code(['[...', object.doc, '].reverse()']),
-  map: own('map'),
-  filter: own('filter'),
-  flat_map: own('flatMap'),
-  find: invocation => orNull(method(invocation.object, 'find', first(invocation).doc).doc),
-  any: own('some'),
-  all: own('every'),
+  map: oneToEach('map'),
+  filter: oneToEach('filter'),
+  flat_map: oneToEach('flatMap'),
+  find: invocation => orNull(method(invocation.object, 'find', ofOne(invocation)).doc),
+  any: oneToEach('some'),
+  all: oneToEach('every'),
   fold: invocation => {
     const { e, object, args, types } = invocation
     // An empty list as the first value has no type that TypeScript could infer.

@@ -8,8 +8,10 @@ export function same(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)
   if (typeof a !== 'object' || typeof b !== 'object') return a === b
-  const [keys, others] = [Object.entries(a), Object.keys(b)]
-  return keys.length === others.length && keys.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
+  if (Array.isArray(a) && Array.isArray(b) && a.length !== b.length) return false
+  // A member that is missing is None.
+  const [first, second] = [a as Record<string, unknown>, b as Record<string, unknown>]
+  return [...Object.keys(first), ...Object.keys(second)].every(key => same(first[key], second[key]))
 }
 `
   },
