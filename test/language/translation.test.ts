@@ -50,6 +50,11 @@ const RIGHT: Readonly<Record<string, string>> = {
     'print(C {} is none, none is C {}, C { a: Some(1) } is none, [Some(1), None] is [Some(1)], [C {}].contains(none)) }',
   'variables of a pattern change':
     'fn main() { let mut (a, (b, c)) = (1, (2, 3))\n a += 5\n b = a * c\n print(a, b, c) }',
+  'a key that is a name of JavaScript is no key of a map':
+    'fn count(words: List[str]) to Map[str, int] { let mut found: Map[str, int] = {}\n' +
+    'for word in words { found[word] = found.get(word).unwrap_or(0) + 1 }\n found }\n' +
+    'fn main() { let m = count(["a", "constructor", "a", "__proto__"])\n print(m.get("a"), m.get("toString").is_none())\n' +
+    'print(m.get("constructor"), m.keys().len()) }',
   'a half is rounded away from zero': 'fn main() { print((-0.5).round(), (2.5).round(), (-2.4).round()) }',
   'an optional value is an operand of and or or':
     'fn main() { let xs = [true]\n print((xs.get(3).unwrap_or(false) or xs[0]) and xs.get(0).unwrap_or(false)) }',

@@ -300,7 +300,13 @@ const RESULT: Readonly<Record<string, MethodTranslation>> = {
 }
 
 const MAP: Readonly<Record<string, MethodTranslation>> = {
-  get: invocation => orNull([operand(invocation.object, Level.postfix), '[', first(invocation).doc, ']']),
+  get: invocation => {
+    const key = first(invocation).doc
+    // Every object inherits members such as `constructor`, so that a key that is not known may be one of them.
+    const isKnown = typeof key === 'string' && /^'\w+'$/.test(key) && !(key.slice(1, -1) in {})
+    if (!isKnown && isNamed(invocation.type, 'Map')) return helpedOn('own_value')(invocation)
+    return orNull([operand(invocation.object, Level.postfix), '[', key, ']'])
+  },
   has: onObject('Object.hasOwn'),
   keys: onObject('Object.keys'),
   values: onObject('Object.values'),

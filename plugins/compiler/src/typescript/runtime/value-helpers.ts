@@ -204,6 +204,13 @@ export function parts_of(value: string, separator: string): string[] {
 }
 `
   },
+  own_value: {
+    source: `/** Returns the value of a key; null if there is none. */
+export function own_value<T>(values: Readonly<Record<string, T>>, key: string): T | null {
+  return Object.hasOwn(values, key) ? (values[key] as T) : null
+}
+`
+  },
   place_of: {
     source: `/** Returns the position of a substring, in characters; null if the string does not contain it. */
 export function place_of(value: string, part: string): number | null {
