@@ -26,10 +26,17 @@ export interface TypeScriptCode {
   readonly isStable?: boolean
   /** For `value ?? null`: the value, which another default may follow. */
   readonly withoutNull?: Doc
+  /** Value that TypeScript knows it to have: a literal, `null`, or one of some variants. */
+  readonly known?: string | undefined
 }
 
 export const code = (doc: Doc, level: Level = Level.postfix): TypeScriptCode => ({ doc, level })
 export const stable = (doc: Doc, level: Level = Level.postfix): TypeScriptCode => ({ doc, level, isStable: true })
+/** Returns a literal. */
+export const fixed = (text: string, level: Level = Level.postfix): TypeScriptCode => ({
+  ...stable(text, level),
+  known: text
+})
 
 /** Returns an expression as an operand, in parentheses if it binds looser than `level`. */
 export function operand({ doc, level }: TypeScriptCode, minLevel: Level): Doc {

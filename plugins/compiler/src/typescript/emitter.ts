@@ -1,6 +1,6 @@
 import type { Hir } from '@svc/contracts'
 import type { Doc } from '../doc/doc.ts'
-import { arrow, block, call, code, Level, operand, type TypeScriptCode } from './code.ts'
+import { arrow, block, call, code, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import type { EmittedModule } from './module.ts'
 import { literal } from './names.ts'
 import { type Binding, Scope } from './scope.ts'
@@ -80,6 +80,10 @@ export interface Emitter {
   out: Doc[]
   /** Nodes whose value a view shows. */
   readonly shown: Set<Hir.Expr>
+  /** Variables that TypeScript has narrowed at this point, with their known value. */
+  known: Map<string, string>
+  /** Known values that the branches of a value assign to its variable. */
+  readonly assigned: Map<string, Set<string | undefined>>
   /** Number of enclosing `svg` elements of a view. */
   svgDepth: number
   /** null where no view can be. */
@@ -99,6 +103,8 @@ export function newEmitter(file: EmittedModule, locals: readonly Hir.Local[], sc
     frame: PLAIN_FRAME,
     out: [],
     shown: new Set(),
+    known: new Map(),
+    assigned: new Map(),
     svgDepth: 0,
     views: null,
     remoteValues: null,
@@ -115,9 +121,11 @@ interface BindOptions {
 /** Declares a variable in the current scope. */
 export function bind(e: Emitter, local: Hir.LocalId, { as, isAsync = false }: BindOptions = {}): Binding {
   const { name, type, isMutable } = localOf(e, local)
+  const unused = as ?? e.scope.fresh(name)
+  if (as === undefined) e.known.delete(unused)
   return bound(e, name, {
     local,
-    name: as ?? e.scope.fresh(name),
+    name: unused,
     type,
     setter: null,
     isVariable: isMutable,
@@ -284,7 +292,14 @@ export function named(e: Emitter, made: TypeScriptCode, preferred: string): stri
   if (made.isStable === true && typeof made.doc === 'string' && /^[\w$]+$/.test(made.doc)) return made.doc
   const name = e.scope.fresh(preferred)
   e.out.push([`const ${name} = `, made.doc])
+  if (made.known === undefined) e.known.delete(name)
+  else e.known.set(name, made.known)
   return name
+}
+
+/** Reads a variable that is never assigned. */
+export function constant(e: Emitter, name: string): TypeScriptCode {
+  return { ...stable(name), known: e.known.get(name) }
 }
 
 /** Returns a value as the text that `str` and `print` make of it. */

@@ -9,6 +9,7 @@ import {
   code,
   enclosed,
   expressionStatement,
+  fixed,
   Level,
   operand,
   stable,
@@ -21,6 +22,7 @@ import {
   blockOf,
   type Code,
   calledAtOnce,
+  constant,
   type Emitter,
   enclose,
   type FunctionFrame,
@@ -37,6 +39,7 @@ import {
   written
 } from './emitter.ts'
 import { literal, propertyKey, valueName } from './names.ts'
+import { armFacts, assuming, eitherKnown, factsOf, forget, know } from './narrowing.ts'
 import { methodCode, type NativeCall, nativeCode, unknownMethodCode } from './natives.ts'
 import { isLiteral, isOpen, isOpenType } from './open-values.ts'
 import { binaryCode, infixCode, type Operand } from './operators.ts'
@@ -47,6 +50,7 @@ import { typeShape } from './type-shape.ts'
 import {
   breaks,
   contains,
+  diverges,
   isNode,
   leaves,
   mayChangeVariables,
@@ -57,7 +61,7 @@ import {
   newestStates,
   onlyExpression
 } from './uses.ts'
-import { ANY, isList, isNamed, itemOf, iteratedItemOf } from './value-types.ts'
+import { ANY, inferTypes, isList, isNamed, isScalar, itemOf, iteratedItemOf } from './value-types.ts'
 
 /** Module with the device functions. */
 const MOBILE_MODULE = './mobile-bridge'
@@ -67,6 +71,9 @@ const IDLE: ReadonlySet<Hir.Expr['kind']> = new Set([
   ...(['Int', 'Float', 'Decimal', 'Str', 'Bool', 'Unit', 'Local', 'Constant'] as const),
   ...(['Function', 'Native', 'Constructor'] as const)
 ])
+
+/** Calls that return nothing in TypeScript if they have no result. */
+const CALLS: ReadonlySet<Hir.Expr['kind']> = new Set(['Call', 'CallNative', 'CallValue'])
 
 /** Methods of tables by operation, for messages. */
 const DB_METHODS: Readonly<Record<Hir.Db['plan']['op'], string>> = {
@@ -95,17 +102,24 @@ export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
       // A whole float keeps its point.
       return numberCode(/^-?\d+$/.test(String(node.value)) ? `${node.value}.0` : String(node.value))
     case 'Decimal':
-      return stable(literal(node.digits))
+      return fixed(literal(node.digits))
     case 'Str':
-      return e.shown.has(node) && e.views !== null ? e.views.text(e, node) : stable(literal(node.value))
+      return e.shown.has(node) && e.views !== null ? e.views.text(e, node) : fixed(literal(node.value))
     case 'Bool':
-      return stable(String(node.value))
+      return fixed(String(node.value))
     case 'Unit':
       return stable('null')
     case 'Tuple':
     case 'List': {
-      const items = operands(e, node.items).map(each => each.doc)
-      return code(enclosed('[', items, ']'))
+      const items = operands(e, node.items)
+      const made = code(
+        enclosed(
+          '[',
+          items.map(each => each.doc),
+          ']'
+        )
+      )
+      return node.kind === 'Tuple' ? { ...made, known: items.find(each => each.known !== undefined)?.known } : made
     }
     case 'Record':
       return objectCode(fieldCodes(e, node.fields))
@@ -227,18 +241,19 @@ function keepValues(e: Emitter, codes: TypeScriptCode[], nodes: readonly Hir.Exp
     const node = nodes[index]
     const made = node !== undefined && isOpen(node) ? withType(e, node, each) : each
     e.out.splice(at++, 0, [`const ${name} = `, made.doc])
-    codes[index] = stable(name)
+    know(e, name, null, made.known)
+    codes[index] = constant(e, name)
   }
 }
 
 function numberCode(text: string): TypeScriptCode {
-  return text.startsWith('-') ? stable(text, Level.prefix) : stable(text)
+  return text.startsWith('-') ? fixed(text, Level.prefix) : fixed(text)
 }
 
 function localCode(e: Emitter, binding: Binding): TypeScriptCode {
   const newest = binding.setter === null ? undefined : e.frame.newest.get(binding.local)
   if (newest !== undefined) return code(newest)
-  return binding.isVariable ? code(binding.name) : stable(binding.name)
+  return binding.isVariable ? { ...code(binding.name), known: e.known.get(binding.name) } : constant(e, binding.name)
 }
 
 function functionCode(e: Emitter, node: Hir.FunctionValue): TypeScriptCode {
@@ -263,7 +278,7 @@ function nativeValueCode(e: Emitter, node: Hir.NativeValue): TypeScriptCode {
   const names = types.map((_, index) => String.fromCharCode(97 + index))
   const called = nativeCode(node.native, { e, args: names.map(name => stable(name)), types })
   if (called === null) return unavailable(e, `\`${node.native}\``, node)
-  const params = types.map((type, index) => `${names[index]}: ${e.file.type(type) ?? 'any'}`)
+  const params = types.map((type, index) => `${names[index]}: ${e.file.typeOrAny(type)}`)
   return arrow(enclosed('(', params, ')'), called)
 }
 
@@ -274,13 +289,13 @@ function constructorCode(e: Emitter, node: Hir.ConstructorValue): TypeScriptCode
     return ownConstructor(e, name, node) ?? unavailable(e, `\`${name}\``, node)
   if (name !== 'Some') return stable(e.file.constructorName(name === 'Ok' ? 'Ok' : 'Err'))
   const type = node.type.kind === 'fn' ? (node.type.params[0] ?? ANY) : ANY
-  return code(`(value: ${e.file.type(type) ?? 'any'}) => value`, Level.arrow)
+  return code(`(value: ${e.file.typeOrAny(type)}) => value`, Level.arrow)
 }
 
 /** Returns a constructor of the program; null for the state of a machine, which has none in browsers. */
 function ownConstructor(e: Emitter, name: string, { type }: Hir.Expr): TypeScriptCode | null {
   if (e.file.program.variant(name)?.kind === 'StateMachine') return null
-  return type.kind === 'never' ? null : stable(e.file.constructorName(name))
+  return type.kind === 'never' ? null : constant(e, e.file.constructorName(name))
 }
 
 function variantCode(e: Emitter, node: Hir.Variant): TypeScriptCode {
@@ -302,7 +317,7 @@ function variantCode(e: Emitter, node: Hir.Variant): TypeScriptCode {
 
 function builtinVariantCode(e: Emitter, { name, args }: Hir.Variant): TypeScriptCode {
   const [value] = args
-  if (value === undefined) return stable('null')
+  if (value === undefined) return fixed('null')
   const [made = stable('null')] = argumentCodes(e, [value])
   if (name === 'Some') return made
   return call(e.file.constructorName(name === 'Ok' ? 'Ok' : 'Err'), made.doc)
@@ -344,7 +359,11 @@ function binaryOf(e: Emitter, node: Hir.Binary, left: TypeScriptCode, right: Typ
   const { operator } = node
   const [first, second] = [operandOf(e, node.left, left), operandOf(e, node.right, right)]
   const isCompared = operator === 'is' || operator === 'isnt'
-  const isFixed = isCompared && isLiteral(node.left) && isLiteral(node.right)
+  const isFixed =
+    isCompared &&
+    (isScalar(first.type) || isScalar(second.type)) &&
+    left.known !== undefined &&
+    right.known !== undefined
   const open = (inner: Hir.Expr, own: Operand, other: Operand): Operand => {
     const hasNoContext = isFixed || ((operator === 'add' || (isCompared && other.isNone)) && isOpen(inner))
     return hasNoContext ? { ...own, code: withType(e, inner, own.code) } : own
@@ -354,24 +373,37 @@ function binaryOf(e: Emitter, node: Hir.Binary, left: TypeScriptCode, right: Typ
 
 /** Adds the type of a value, which TypeScript cannot infer. */
 function withType(e: Emitter, node: Hir.Expr, made: TypeScriptCode): TypeScriptCode {
-  const type = e.file.type(typeOf(e, node)) ?? 'any'
+  const type = e.file.typeOrAny(typeOf(e, node))
   return code([operand(made, Level.nullish), ` as ${type}`], Level.choice)
 }
 
 /** Translates a value that is used where TypeScript infers its type. */
 function inferred(e: Emitter, node: Hir.Expr): TypeScriptCode {
   const made = expression(e, node)
-  return isOpen(node) ? withType(e, node, made) : made
+  return isOpen(node) || isNarrowed(e, node, made) ? withType(e, node, made) : made
+}
+
+/** True for an option or a result of which TypeScript knows only a part. */
+function isNarrowed(e: Emitter, node: Hir.Expr, made: TypeScriptCode): boolean {
+  const type = typeOf(e, node)
+  return isNamed(type, 'Option') ? made.known === 'null' : isNamed(type, 'Result') && made.known !== undefined
+}
+
+/** Translates a condition. After a literal one, TypeScript would take code for unreachable, and infer no types in it. */
+function conditionCode(e: Emitter, node: Hir.Expr): TypeScriptCode {
+  const made = expression(e, node)
+  return made.doc === 'true' || made.doc === 'false' ? code([made.doc, ' as boolean'], Level.choice) : made
 }
 
 function logicalCode(e: Emitter, { operator, left, right }: Hir.Logical): TypeScriptCode {
   const isAnd = operator === 'and'
-  const first = expression(e, left)
+  const first = conditionCode(e, left)
+  const facts = factsOf(e, left, isAnd)
   let second = stable('null')
   const statements = needsStatements(right)
     ? null
     : within(e, () => {
-        second = expression(e, right)
+        second = assuming(e, facts, () => conditionCode(e, right))
       })
   if (statements?.length === 0) return infixCode(first, isAnd ? '&&' : '||', second, isAnd ? Level.and : Level.or)
   // The second operand is evaluated only if the first one does not decide.
@@ -379,20 +411,24 @@ function logicalCode(e: Emitter, { operator, left, right }: Hir.Logical): TypeSc
   e.out.push([`let ${name}: boolean = `, first.doc])
   const body =
     statements === null
-      ? blockOf(e, () => into(e, right, { kind: 'assign', to: name }))
+      ? blockOf(e, () => assuming(e, facts, () => into(e, right, { kind: 'assign', to: name })))
       : block([...statements, [`${name} = `, second.doc]])
   e.out.push([`if (${isAnd ? '' : '!'}${name}) `, body])
   return stable(name)
 }
 
 function unaryCode(e: Emitter, { operator, operand: inner }: Hir.Unary): TypeScriptCode {
+  if (operator === 'not') {
+    const value = conditionCode(e, inner)
+    return { ...code(['!', operand(value, Level.prefix)], Level.prefix), known: value.known }
+  }
   const value = expression(e, inner)
-  if (operator === 'not') return code(['!', operand(value, Level.prefix)], Level.prefix)
   if (isNamed(typeOf(e, inner), 'dec')) {
     return code([e.file.helper('decimal_difference'), "('0', ", value.doc, ')'])
   }
   const isNegative = value.level === Level.prefix
-  return code(['-', isNegative ? ['(', value.doc, ')'] : operand(value, Level.prefix)], Level.prefix)
+  const made = code(['-', isNegative ? ['(', value.doc, ')'] : operand(value, Level.prefix)], Level.prefix)
+  return typeof value.doc === 'string' && /^\d/.test(value.doc) ? { ...made, known: `-${value.doc}` } : made
 }
 
 function fieldCode(object: TypeScriptCode, name: string): TypeScriptCode {
@@ -419,13 +455,17 @@ function isKey(type: Hir.Type, indexType: Hir.Type): boolean {
 
 function ifCode(e: Emitter, node: Hir.If): TypeScriptCode {
   if (needsStatements(node)) return hoisted(e, node)
-  const condition = expression(e, node.condition)
-  const then = closed(e, node.then)
-  const otherwise = node.otherwise === null ? stable('null') : closed(e, node.otherwise)
-  return code(
+  const condition = conditionCode(e, node.condition)
+  const then = assuming(e, factsOf(e, node.condition, true), () => closed(e, node.then))
+  const otherwise =
+    node.otherwise === null
+      ? stable('null')
+      : assuming(e, factsOf(e, node.condition, false), () => closed(e, node.otherwise as Hir.Block))
+  const made = code(
     [operand(condition, Level.nullish), ' ? ', operand(then, Level.nullish), ' : ', operand(otherwise, Level.choice)],
     Level.choice
   )
+  return { ...made, known: eitherKnown(typeOf(e, node), then, otherwise) }
 }
 
 /** Translates an expression that needs statements. They assign a variable, whose name is returned. */
@@ -436,9 +476,17 @@ function hoisted(e: Emitter, node: Hir.Expr): TypeScriptCode {
     return stable('null')
   }
   const name = e.scope.fresh('result')
-  e.out.push(`let ${name}: ${e.file.type(type) ?? 'any'}`)
+  e.out.push(`let ${name}: ${e.file.typeOrAny(type)}`)
+  assignedInto(e, node, name, type)
+  return constant(e, name)
+}
+
+/** Translates a value with branches, which assign it to a declared variable. */
+function assignedInto(e: Emitter, node: Hir.Expr, name: string, type: Hir.Type): void {
+  const values = new Set<string | undefined>()
+  e.assigned.set(name, values)
   into(e, node, { kind: 'assign', to: name })
-  return stable(name)
+  know(e, name, type, values.size === 1 ? [...values][0] : undefined)
 }
 
 function tryCode(e: Emitter, { operand: inner }: Hir.Try): TypeScriptCode {
@@ -456,7 +504,7 @@ function tryCode(e: Emitter, { operand: inner }: Hir.Try): TypeScriptCode {
     ? [`${name} == null`, 'null', name]
     : [`${name}._tag === 'Err'`, name, `${name}.value`]
   e.out.push([`if (${failed}) `, block([`return ${result}`])])
-  return stable(found)
+  return constant(e, found)
 }
 
 function convertedCode(e: Emitter, { conversion, operand: inner, type }: Hir.Convert): TypeScriptCode {
@@ -488,7 +536,7 @@ function checkedCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCod
   const defaultsOf = (name: string): Entry[] => defaultCodes(e, name, () => true)
   const shape = typeShape(type, { program: e.file.program, defaultsOf, outer: [] })
   if (shape === null) return value
-  return call(`${e.file.helper('checked')}<${e.file.type(type) ?? 'any'}>`, value.doc, shape)
+  return call(`${e.file.helper('checked')}<${e.file.typeOrAny(type)}>`, value.doc, shape)
 }
 
 // Calls
@@ -502,9 +550,8 @@ function callCode(e: Emitter, node: Hir.Call): TypeScriptCode {
     case 'write':
       return remoteCall(e, node, true)
     case 'local': {
-      // TypeScript infers type parameters from the parameters of function arguments.
-      const hasTypes = !isGeneric(e, name)
-      const made = call(e.file.shared(name), ...orderedCodes(e, node.args, node.params, hasTypes))
+      const args = orderedCodes(e, node.args, node.params)
+      const made = call([e.file.shared(name), typeArguments(e, node)], ...args)
       return e.file.program.isAsync(name) ? waiting(e, node, made, typeOf(e, node), null) : made
     }
     default:
@@ -512,9 +559,22 @@ function callCode(e: Emitter, node: Hir.Call): TypeScriptCode {
   }
 }
 
-function isGeneric(e: Emitter, name: string): boolean {
-  const declaration = e.file.program.names.get(name)?.declaration
-  return declaration?.kind === 'Function' && declaration.generics.length > 0
+/** Returns the type arguments of a call that TypeScript cannot infer from its arguments, in angle brackets. */
+function typeArguments(e: Emitter, { name, args, params, type }: Hir.Call): string {
+  const { program } = e.file
+  const declaration = program.names.get(name)?.declaration
+  const body = program.body(name)
+  if (declaration?.kind !== 'Function' || declaration.generics.length === 0 || body === null) return ''
+  const isInferred = args.every(arg => arg.kind === 'Local' && !e.known.has(bindingOf(e, arg.local).name))
+  if (isInferred) return ''
+  const known = new Map<string, Hir.Type>()
+  inferTypes(program.resultOf(declaration), type, known)
+  for (const [index, arg] of args.entries()) {
+    const local = body.params[params[index] ?? index]
+    const param = local === undefined ? undefined : body.locals[local]
+    if (param !== undefined) inferTypes(param.type, typeOf(e, arg), known)
+  }
+  return `<${declaration.generics.map(({ text }) => e.file.typeOrAny(known.get(text) ?? ANY)).join(', ')}>`
 }
 
 /** Returns the element that the call of a component stands for; null for other calls. */
@@ -574,16 +634,26 @@ function methodCallOf(
 ): TypeScriptCode {
   const name = node.kind === 'CallNative' ? (node.native.split('.').at(-1) ?? '') : node.method
   const values = args.map(arg => (arg.kind === 'Native' ? nativeOfItem(arg, typeOf(e, receiver)) : arg))
-  let [object, ...codes] = argumentCodes(e, [receiver, ...values], node.kind === 'CallNative')
+  const present =
+    name === 'unwrap_or' && receiver.kind === 'Variant' && receiver.name === 'Some' ? receiver.args[0] : undefined
+  let [object, ...codes] = argumentCodes(e, [present ?? receiver, ...values], node.kind === 'CallNative')
+  // TypeScript refuses `??` after a choice whose branches it sees to be missing or present.
+  if (name === 'unwrap_or' && isChoice(receiver)) {
+    object = constant(e, named(e, withType(e, receiver, object as TypeScriptCode), 'value'))
+  }
   // The translation evaluates the other value only if it is needed.
   if (name === 'unwrap_or' && args.some(arg => contains(arg, each => mayHaveEffects(each) || mayFail(each)))) {
-    object = stable(named(e, object as TypeScriptCode, 'value'))
-    codes = codes.map(each => stable(named(e, each, 'other')))
+    object = constant(e, named(e, object as TypeScriptCode, 'value'))
+    codes = codes.map(each => constant(e, named(e, each, 'other')))
   }
+  if (present !== undefined) return object as TypeScriptCode
   if (name === 'unwrap_or' && receiver.kind === 'Variant' && isNamed(receiver.type, 'Option')) {
-    return (receiver.name === 'Some' ? object : codes[0]) as TypeScriptCode
+    return codes[0] as TypeScriptCode
   }
-  const isUntyped = isOpen(receiver) || (name === 'is_empty' && isLiteral(receiver))
+  const isUntyped =
+    isOpen(receiver) ||
+    isNarrowed(e, receiver, object as TypeScriptCode) ||
+    (name === 'is_empty' && isLiteral(receiver))
   if (isUntyped && node.kind === 'CallNative') object = withType(e, receiver, object as TypeScriptCode)
   const types = args.map(arg => typeOf(e, arg))
   const made = translate({ e, object: object as TypeScriptCode, type: typeOf(e, receiver), args: codes, types })
@@ -592,6 +662,10 @@ function methodCallOf(
   if (!isAsync || !e.frame.mayAwait) return made
   if (name !== 'map') return unavailable(e, `calling the server within \`${name}\``, node)
   return awaited(e, call('Promise.all', made.doc))
+}
+
+function isChoice(node: Hir.Expr): boolean {
+  return onlyExpression(node)?.kind === 'If' && isNamed(node.type, 'Option')
 }
 
 /** Gives a function of one value of any type the type of the elements that it gets: `[Some(1)].map(str)`. */
@@ -605,7 +679,7 @@ function ownerOf(node: Hir.CallNative | Hir.CallMethod): string {
   return node.kind === 'CallNative' ? (node.native.split('.')[0] ?? '') : 'any'
 }
 
-/** Translates arguments. `hasTypes`: TypeScript knows the types of the parameters of function arguments. */
+/** Translates arguments. `hasTypes`: TypeScript knows the types of the parameters. */
 function argumentCodes(e: Emitter, args: readonly Hir.Expr[], hasTypes = true): TypeScriptCode[] {
   const evaluated = args.filter(arg => arg.kind !== 'Lambda')
   const codes = operands(e, evaluated)
@@ -617,8 +691,8 @@ function argumentCodes(e: Emitter, args: readonly Hir.Expr[], hasTypes = true): 
 }
 
 /** Returns arguments in parameter order. An omitted argument before another one becomes its default. */
-function orderedCodes(e: Emitter, args: readonly Hir.Expr[], params: readonly number[], hasTypes = true): Doc[] {
-  const codes = argumentCodes(e, args, hasTypes)
+function orderedCodes(e: Emitter, args: readonly Hir.Expr[], params: readonly number[]): Doc[] {
+  const codes = argumentCodes(e, args)
   const isInOrder = params.every((param, index) => index === 0 || param > (params[index - 1] ?? 0))
   // Arguments are evaluated as they are written.
   if (!isInOrder) keepValues(e, codes, args, e.out.length)
@@ -651,7 +725,7 @@ function settleCode(e: Emitter, type: Hir.Type): Doc {
   const [value, error] = type.kind === 'named' ? type.args : []
   const printed = error === undefined || isNamed(error, 'str') ? null : e.file.type(error)
   if (printed === null) return e.file.helper('settle')
-  return `${e.file.helper('settle_refusal')}<${e.file.type(value ?? ANY) ?? 'any'}, ${printed}>`
+  return `${e.file.helper('settle_refusal')}<${e.file.typeOrAny(value ?? ANY)}, ${printed}>`
 }
 
 /** Returns a function that passes the later values of a live query on. */
@@ -688,7 +762,7 @@ function lambdaCode(e: Emitter, node: Hir.Lambda, hasTypes: boolean): TypeScript
   const result = node.type.kind === 'fn' ? node.type.result : typeOf(e, body)
   const sink: Sink = result.kind === 'unit' ? { kind: 'drop' } : { kind: 'return' }
   return inScope(e, () => {
-    const list = paramsCode(e, node, type => (hasTypes ? null : (e.file.type(type) ?? 'any')))
+    const list = paramsCode(e, node, type => (hasTypes ? null : e.file.typeOrAny(type)))
     const frame: FunctionFrame = {
       ...e.frame,
       mayAwait: isAsync,
@@ -753,7 +827,7 @@ export function functionBody(e: Emitter, body: Code, frame: FunctionFrame, sink:
 function loopCode(e: Emitter, node: Hir.For): TypeScriptCode {
   if (!leaves(node.body) && !waits(e, node.body)) return mappedCode(e, node)
   const name = e.scope.fresh('items')
-  const item = e.file.type(typeOf(e, node.body)) ?? 'any'
+  const item = e.file.typeOrAny(typeOf(e, node.body))
   e.out.push(`const ${name}: ${/[ |]/.test(item) ? `(${item})` : item}[] = []`)
   eachStatement(e, node, name)
   return stable(name)
@@ -772,7 +846,7 @@ function mappedCode(e: Emitter, node: Hir.For): TypeScriptCode {
         position ??= e.scope.fresh('index')
         return position
       }
-      value = e.views?.item(e, node, take) ?? expression(e, body)
+      value = e.views?.item(e, node, take) ?? valueCode(e, body)
     })
     const made = statements.length === 0 ? value : [...statements, ['return ', value.doc]]
     const printed = isOpen(body) ? e.file.type(typeOf(e, body)) : null
@@ -783,11 +857,20 @@ function mappedCode(e: Emitter, node: Hir.For): TypeScriptCode {
   })
 }
 
+/** Translates a value of a list. A call without a result becomes a statement. */
+function valueCode(e: Emitter, node: Hir.Expr): TypeScriptCode {
+  const only = onlyExpression(node)
+  if (only === null || only.type.kind !== 'unit' || !CALLS.has(only.kind)) return expression(e, node)
+  into(e, node, { kind: 'drop' })
+  return stable('null')
+}
+
 /** Translates `for` as a statement. `collected` names the list that receives the body's values. */
 function eachStatement(e: Emitter, { binding, index, iterable, body }: Hir.For, collected: string | null): void {
   const over = inferred(e, iterable)
   const type = typeOf(e, iterable)
   const list = isNamed(type, 'str') && index === null ? over : iterated(over, type)
+  forget(e, body)
   let head: Doc = ''
   const statements = within(e, () => {
     const target = targetCode(e, binding)
@@ -795,10 +878,11 @@ function eachStatement(e: Emitter, { binding, index, iterable, body }: Hir.For, 
     else head = [`const [${bind(e, index).name}, `, target, '] of ', operand(list, Level.postfix), '.entries()']
     inFrame(e, { ...e.frame, isInLoop: true }, () => {
       if (collected === null) into(e, body, { kind: 'drop' })
-      else e.out.push([`${collected}.push(`, expression(e, body).doc, ')'])
+      else e.out.push([`${collected}.push(`, valueCode(e, body).doc, ')'])
     })
   })
   e.out.push(['for (', head, ') ', block(statements)])
+  forget(e, body)
 }
 
 /** Converts a value to an iterable. */
@@ -866,7 +950,11 @@ function valueInto(e: Emitter, node: Hir.Expr, sink: Sink): void {
   }
   const value = expression(e, node)
   if (typeOf(e, node).kind === 'never') e.out.push(expressionStatement(value.doc))
-  else e.out.push(sink.kind === 'return' ? ['return ', value.doc] : [`${sink.to} = `, value.doc])
+  else if (sink.kind === 'return') e.out.push(['return ', value.doc])
+  else {
+    e.assigned.get(sink.to)?.add(value.known)
+    e.out.push([`${sink.to} = `, value.doc])
+  }
 }
 
 function blockInto(e: Emitter, statements: Hir.Block, sink: Sink): void {
@@ -874,6 +962,8 @@ function blockInto(e: Emitter, statements: Hir.Block, sink: Sink): void {
   e.scope = scope.overlay()
   for (const [index, each] of statements.entries()) {
     statement(e, each, index === statements.length - 1 ? sink : { kind: 'drop' })
+    // TypeScript infers no types in code that is never reached.
+    if (diverges(each)) break
   }
   const last = statements.at(-1)?.kind
   const hasValue = last === 'Expr' || last === 'Return' || last === 'Break' || last === 'Continue'
@@ -882,14 +972,22 @@ function blockInto(e: Emitter, statements: Hir.Block, sink: Sink): void {
 }
 
 function ifInto(e: Emitter, { condition, then, otherwise }: Hir.If, sink: Sink): void {
-  const test = expression(e, condition)
-  const parts: Doc[] = ['if (', test.doc, ') ', blockOf(e, () => into(e, then, sink))]
+  const test = conditionCode(e, condition)
+  const [ifTrue, ifFalse] = [factsOf(e, condition, true), factsOf(e, condition, false)]
+  const parts: Doc[] = ['if (', test.doc, ') ', blockOf(e, () => assuming(e, ifTrue, () => into(e, then, sink)))]
+  const after = (): void => {
+    for (const each of [then, otherwise ?? []]) forget(e, each)
+    const known = diverges(then) ? ifFalse : otherwise !== null && diverges(otherwise) ? ifTrue : []
+    for (const [name, value] of known) e.known.set(name, value)
+  }
   if (otherwise === null) {
     e.out.push(parts)
     if (sink.kind === 'assign') e.out.push(`${sink.to} = null`)
+    after()
     return
   }
-  const rest = within(e, () => into(e, otherwise, sink))
+  const rest = within(e, () => assuming(e, ifFalse, () => into(e, otherwise, sink)))
+  after()
   const [only] = rest
   // If the else branch is only an `if`, the output is `else if`.
   const isChain =
@@ -917,7 +1015,9 @@ export function statement(e: Emitter, node: Hir.Stmt, sink: Sink): void {
       whileStatement(e, node)
       return
     case 'Loop':
+      forget(e, node.body)
       e.out.push(['while (true) ', loopBlock(e, () => into(e, node.body, { kind: 'drop' }))])
+      forget(e, node.body)
       return
     case 'Break':
     case 'Continue':
@@ -930,20 +1030,25 @@ export function statement(e: Emitter, node: Hir.Stmt, sink: Sink): void {
 }
 
 function whileStatement(e: Emitter, { condition, body }: Hir.While): void {
+  forget(e, body)
   let test = stable('true')
   const statements = within(e, () => {
-    test = expression(e, condition)
+    test = condition.kind === 'Bool' && condition.value ? test : conditionCode(e, condition)
   })
+  const facts = factsOf(e, condition, true)
   if (statements.length === 0) {
-    e.out.push(['while (', test.doc, ') ', loopBlock(e, () => into(e, body, { kind: 'drop' }))])
+    const write = (): void => assuming(e, facts, () => into(e, body, { kind: 'drop' }))
+    e.out.push(['while (', test.doc, ') ', loopBlock(e, write)])
+    forget(e, body)
     return
   }
   // The condition is evaluated before each round.
   const inner = loopBlock(e, () => {
     const each = expression(e, condition)
     e.out.push(['if (!', operand(each, Level.prefix), ') break'])
-    into(e, body, { kind: 'drop' })
+    assuming(e, facts, () => into(e, body, { kind: 'drop' }))
   })
+  forget(e, body)
   e.out.push(['while (true) ', inner])
 }
 
@@ -964,14 +1069,16 @@ export function letStatement(e: Emitter, { pattern, value }: Hir.Let, isAnnotate
   const known = e.file.type(type)
   if (CONTROL.has(value.kind) && needsStatements(value)) {
     const name = e.scope.fresh(written)
-    e.out.push(`let ${name}${known === null ? '' : `: ${known}`}`)
-    into(e, value, { kind: 'assign', to: name })
+    e.out.push(`let ${name}: ${e.file.typeOrAny(type)}`)
+    assignedInto(e, value, name, type)
     bind(e, pattern.local, { as: name, isAsync })
     return
   }
   const made = expression(e, value)
   const { name } = bind(e, pattern.local, { isAsync })
-  const annotation = known !== null && (isAnnotated || isMutable || isOpen(value)) ? `: ${known}` : ''
+  const isTyped = isOpen(value) || (known !== null && (isAnnotated || isMutable))
+  const annotation = isTyped ? `: ${e.file.typeOrAny(type)}` : ''
+  know(e, name, isTyped ? type : null, made.known)
   e.out.push([`${isMutable ? 'let' : 'const'} ${name}${annotation} = `, made.doc])
 }
 
@@ -985,8 +1092,9 @@ function updateStatement(e: Emitter, node: Hir.Update): void {
   else if (isUpdated(e, node, place.root)) updateState(e, node, place.root)
   else {
     const local = place.root
-    const right = operandOf(e, value, expression(e, value))
+    const right = operandOf(e, value, operator === null ? expression(e, value) : inferred(e, value))
     store(e, place, operator === null ? right.code : binaryCode(e, operator, localOperand(e, local), right))
+    know(e, bindingOf(e, local).name, localOf(e, local).type, operator === null ? right.code.known : undefined)
   }
 }
 
@@ -1010,7 +1118,7 @@ function updatePart(e: Emitter, { place, operator, value }: Hir.Update): void {
   // A compound assignment reads its target before the value, and a plain one reads the lists around its target after it.
   const read = operator === null ? [] : [partCode(e, place.root as Hir.LocalId, fixed)]
   const before = e.out.length
-  const right = operandOf(e, value, expression(e, value))
+  const right = operandOf(e, value, operator === null ? expression(e, value) : inferred(e, value))
   if (e.out.length > before) keepValues(e, read, [], before)
   let changed = right.code
   const [left] = read
@@ -1124,14 +1232,19 @@ function updateState(e: Emitter, { operator, value }: Hir.Update, local: Hir.Loc
 function matchInto(e: Emitter, { subject, arms }: Hir.Match, sink: Sink): void {
   const made = expression(e, subject)
   const type = typeOf(e, subject)
-  const isTuple = subject.kind === 'Tuple' && !isLiteral(subject)
-  // Of a literal, TypeScript would expect no other value.
-  const isFixed = isLiteral(subject) || (isOpen(subject) && !isTuple)
+  const isTuple = subject.kind === 'Tuple' && made.known === undefined
+  // Of a known value, TypeScript would expect no other one.
+  const isFixed = made.known !== undefined || (isOpen(subject) && !isTuple)
   const held = isFixed ? withType(e, subject, made) : made
   const value = named(e, isTuple ? { ...made, doc: [made.doc, ' as const'] } : held, 'value')
   const tests = arms.map(arm => arm.patterns.map(pattern => patternTest(pattern, value, type, e.file.program)))
   if (isSwitch(e, arms, tests, type)) switchInto(e, value, arms, tests, type, sink)
-  else conditionsInto(e, arms, tests, type, sink)
+  else conditionsInto(e, value, arms, tests, type, sink)
+  for (const { body } of arms) forget(e, body)
+  // A value that only some arms let pass is still one of these.
+  if (arms.some(({ body }) => diverges(body)) && !isNamed(type, 'Option')) {
+    for (const arm of arms) for (const [name, known] of armFacts(value, type, arm)) e.known.set(name, known)
+  }
 }
 
 type ArmTests = readonly (readonly PatternTest[])[]
@@ -1164,7 +1277,8 @@ function switchInto(
     const labels = arm.patterns.map(pattern =>
       pattern.kind === 'Variant' ? `case ${literal(pattern.name)}: ` : 'default: '
     )
-    const statements = within(e, () => armBody(e, arm, tests[index] ?? [], sink))
+    const write = (): void => armBody(e, arm, tests[index] ?? [], sink)
+    const statements = within(e, () => assuming(e, armFacts(value, type, arm), write))
     if (!ends(statements.at(-1))) statements.push('break')
     return [join(hardline, labels), block(statements)]
   })
@@ -1172,7 +1286,14 @@ function switchInto(
   e.out.push([`switch (${value}._tag) {`, indent([hardline, join(hardline, cases)]), hardline, '}'])
 }
 
-function conditionsInto(e: Emitter, arms: readonly Hir.MatchArm[], tests: ArmTests, type: Hir.Type, sink: Sink): void {
+function conditionsInto(
+  e: Emitter,
+  value: string,
+  arms: readonly Hir.MatchArm[],
+  tests: ArmTests,
+  type: Hir.Type,
+  sink: Sink
+): void {
   const isCovered = covers(arms, type, e.file.program)
   const parts: Doc[] = []
   let isUnmatched = true
@@ -1185,7 +1306,8 @@ function conditionsInto(e: Emitter, arms: readonly Hir.MatchArm[], tests: ArmTes
       e.out.push(...withinBlock(e, () => armBody(e, arm, own, sink)))
       return
     }
-    const statements = within(e, () => armBody(e, arm, own, sink))
+    const facts = armFacts(value, type, arm)
+    const statements = within(e, () => assuming(e, facts, () => armBody(e, arm, own, sink)))
     if (isElse) isUnmatched = false
     if (isElse && statements.length === 0) break
     parts.push(index === 0 ? '' : ' else ', isElse ? '' : ['if (', test as Doc, ') '], block(statements))
@@ -1237,6 +1359,7 @@ function armBody(e: Emitter, { body }: Hir.MatchArm, tests: readonly PatternTest
     if (!mentions(body, local, localOf(e, local).name)) continue
     const { name } = bind(e, local)
     e.out.push(`const ${name} = ${value}`)
+    know(e, name, null, e.known.get(value))
   }
   into(e, body, sink)
 }

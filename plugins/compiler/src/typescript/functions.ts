@@ -45,7 +45,7 @@ function functionDoc(declaration: FunctionDeclaration, body: Hir.Body, outer: Em
   const e: Emitter = { ...newEmitter(file, body.locals, new Scope(null, usedNames(codeOfBody(body), program))), views }
   const list = paramsCode(e, body, (type, index) => {
     const written = params[index]?.type ?? null
-    return written === null ? (file.type(type) ?? 'any') : file.declaredType(lowerType(written))
+    return written === null ? file.typeOrAny(type) : file.declaredType(lowerType(written))
   })
   const found = program.resultOf(declaration)
   const isAsync = program.isAsync(name)

@@ -102,6 +102,12 @@ export class EmittedModule {
     return known === null ? null : this.build.types.print(known, this.imports, this.#generics)
   }
 
+  /** Prints a type, with `any` for its unknown parts. */
+  typeOrAny(type: Hir.Type): string {
+    const known = printedType(type, this.#generics, { Named: 'any' })
+    return known === null ? 'any' : this.build.types.print(known, this.imports, this.#generics)
+  }
+
   /** Prints a type that the program declares as it is written: with its aliases. */
   declaredType(type: Parameters<TypeScriptTypes['print']>[0]): string {
     return this.build.types.print(type, this.imports, this.#generics)

@@ -67,6 +67,34 @@ export function leaves(code: HirNode | Hir.Block): boolean {
   return contains(code, node => LEAVING.has(node.kind))
 }
 
+/** True if no statement after this code can be reached. */
+export function diverges(code: HirNode | Hir.Block): boolean {
+  if (!isNode(code)) return code.some(diverges)
+  switch (code.kind) {
+    case 'Return':
+    case 'Break':
+    case 'Continue':
+      return true
+    case 'Loop':
+      return !breaks(code.body)
+    case 'While':
+      return code.condition.kind === 'Bool' && code.condition.value && !breaks(code.body)
+    case 'Expr':
+      return diverges(code.value)
+    case 'Block':
+    case 'SideEffect':
+      return diverges(code.block)
+    case 'If':
+      return code.otherwise !== null && diverges(code.then) && diverges(code.otherwise)
+    case 'Match':
+      return code.arms.every(({ body }) => diverges(body))
+    case 'CallNative':
+      return code.native === 'panic'
+    default:
+      return false
+  }
+}
+
 /** True if a `break` in this code belongs to an enclosing loop. */
 export function breaks(code: HirNode | Hir.Block): boolean {
   return contains(code, node => node.kind === 'Break', LOOPS)

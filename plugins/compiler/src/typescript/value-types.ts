@@ -39,36 +39,54 @@ export function iteratedItemOf(type: Hir.Type): Hir.Type {
   return { kind: 'tuple', items: [{ kind: 'named', name: 'str', args: [] }, isNamed(type, 'Map') ? itemOf(type) : ANY] }
 }
 
-/** Converts a type to the form in which it is printed; null if a part is unknown. */
-export function printedType(type: Hir.Type, generics: ReadonlySet<string>): HirType | null {
+/** Adds the types that the type parameters of `declared` have where it is used as `used`. Later types do not replace known ones. */
+export function inferTypes(declared: Hir.Type, used: Hir.Type, known: Map<string, Hir.Type>): void {
+  const all = (parts: readonly Hir.Type[], others: readonly Hir.Type[]): void => {
+    for (const [index, part] of parts.entries()) inferTypes(part, others[index] ?? ANY, known)
+  }
+  if (declared.kind === 'param') {
+    const isBetter = (known.get(declared.name) ?? ANY).kind === 'any'
+    if (isBetter) known.set(declared.name, used)
+  } else if (declared.kind === 'named' && used.kind === 'named') all(declared.args, used.args)
+  else if (declared.kind === 'tuple' && used.kind === 'tuple') all(declared.items, used.items)
+  else if (declared.kind === 'fn' && used.kind === 'fn')
+    all([...declared.params, declared.result], [...used.params, used.result])
+}
+
+/** Converts a type to the form in which it is printed; null if a part is unknown. `unknown` is the form of such parts. */
+export function printedType(
+  type: Hir.Type,
+  generics: ReadonlySet<string>,
+  unknown: HirType | null = null
+): HirType | null {
   switch (type.kind) {
     case 'unit':
       return 'Unit'
     case 'param':
-      return generics.has(type.name) ? { Named: type.name } : null
+      return generics.has(type.name) ? { Named: type.name } : unknown
     case 'tuple': {
-      const items = all(type.items, generics)
+      const items = all(type.items, generics, unknown)
       return items === null ? null : { Tuple: items }
     }
     case 'fn': {
-      const params = all(type.params, generics)
-      const result = printedType(type.result, generics)
+      const params = all(type.params, generics, unknown)
+      const result = printedType(type.result, generics, unknown)
       return params === null || result === null ? null : { Function: [params, result] }
     }
     case 'named': {
       const { name, args } = type
       if (name === 'dec') return 'Decimal'
       const isPlainResult = name === 'Result' && args[1]?.kind === 'any'
-      const parts = all(isPlainResult ? args.slice(0, 1) : args, generics)
+      const parts = all(isPlainResult ? args.slice(0, 1) : args, generics, unknown)
       if (parts === null) return null
       return parts.length === 0 ? { Named: name } : { Generic: [name, parts] }
     }
     default:
-      return null
+      return unknown
   }
 }
 
-function all(types: readonly Hir.Type[], generics: ReadonlySet<string>): HirType[] | null {
-  const printed = types.map(type => printedType(type, generics))
+function all(types: readonly Hir.Type[], generics: ReadonlySet<string>, unknown: HirType | null): HirType[] | null {
+  const printed = types.map(type => printedType(type, generics, unknown))
   return printed.every(each => each !== null) ? printed : null
 }

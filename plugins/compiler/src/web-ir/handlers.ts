@@ -47,7 +47,7 @@ function lambdaHandler(e: Emitter, lambda: Hir.Lambda, { argumentTypes, isSubmit
   return inScope(e, () => {
     const isUnnamed = isSubmit && params.length === 0
     const annotation = (type: Hir.Type, index: number): string | null =>
-      argumentTypes[index] === undefined || readsTarget(body, params[index]) ? (e.file.type(type) ?? 'any') : null
+      argumentTypes[index] === undefined || readsTarget(body, params[index]) ? e.file.typeOrAny(type) : null
     const list = isUnnamed ? e.scope.fresh('event') : paramsCode(e, lambda, annotation)
     const [first] = params
     const event = isUnnamed || first === undefined ? list : (e.bound.get(first)?.name ?? '')
