@@ -351,10 +351,11 @@ export interface SideEffect extends Value<'SideEffect'> {
 
 /**
  * - `float`: an int becomes a float.
- * - `struct`: a record or a row becomes the struct or row `type`.
+ * - `struct`: a record or a row becomes the struct or row `type`, or those in a value do, at any depth. Members that
+ *   the struct does not declare are kept.
  * - `unwrap`: the `Result` of a database operation, which a variable holds, becomes its value; a failure throws.
  * - `checked`: a value of type `any`, or with parts of type `any`, is checked to be a `type`, at any depth. Throws
- *   `RUN_TYPE` with the place.
+ *   `RUN_TYPE` with the place, also for a member that a type does not declare.
  */
 export interface Convert extends Value<'Convert'> {
   readonly conversion: 'float' | 'struct' | 'unwrap' | 'checked'

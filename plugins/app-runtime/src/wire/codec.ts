@@ -4,6 +4,8 @@ import type { Value } from '../interpreter/value.ts'
 export interface Meter {
   charge(steps: number): void
   allocate(bytes: number): void
+  /** True if records may have members that their type does not declare; they are kept. */
+  readonly allowsMore?: boolean
 }
 
 /** Reads, writes and checks the values of one type. All throw a `Mismatch`. */

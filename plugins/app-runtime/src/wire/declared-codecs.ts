@@ -59,7 +59,7 @@ export function recordCodec(name: string, members: () => readonly Member[], { is
       meter.charge(1)
       const record = recordIn(value) ?? wrong(name, value)
       const complete = completed(record, declared())
-      if (value instanceof Json) {
+      if (value instanceof Json || meter.allowsMore !== true) {
         for (const [member, each] of record) if (!names.has(member)) refuseMember(name, member, excerpt(each))
       }
       return checkedMembers(complete, member => codecs.get(member), meter)

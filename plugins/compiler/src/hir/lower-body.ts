@@ -130,8 +130,11 @@ export class BodyLowering implements Lowering {
         return conversion?.kind === 'unwrap' && conversion.inner !== null
           ? this.#converted(expression, conversion.inner)
           : this.#plain(expression, false)
-      case 'keep':
-        return this.#plain(expression, true)
+      case 'keep': {
+        const kept = this.#plain(expression, true)
+        if (conversion.inner?.kind !== 'records') return kept
+        return { kind: 'Convert', type: types.of(conversion.inner.type), conversion: 'struct', operand: kept, ...span }
+      }
       case 'float':
         if (expression.kind === 'Int') {
           return { kind: 'Float', type: types.of(FLOAT), value: Number(expression.digits), ...span }
@@ -145,6 +148,8 @@ export class BodyLowering implements Lowering {
         if (expression.kind !== 'Object') return this.#convert('struct', types.of(type), expression, span)
         return this.#structOf(type.def.name, types.of(type), expression.entries, span)
       }
+      case 'records':
+        return this.#convert('struct', types.of(conversion.type), expression, span)
       case 'map':
         if (expression.kind !== 'Object') return this.#plain(expression, false)
         return this.#map(expression, types.of(this.module.typeOf(expression)), span)

@@ -127,7 +127,8 @@ export function conversionTo(
       return unify(asList(value), asList(target)) ? null : false
     }
     if (isSameDef(value.def, target.def)) {
-      if (fitsInside(value, target) || unify(value, target)) return null
+      const inside = recordsInside(value, target)
+      if (inside !== false) return inside
       return wrapsSome && target.def === OPTION ? wrapped(value, target, at) : false
     }
     if (value === INT && target === FLOAT) return { kind: 'float' }
@@ -140,6 +141,7 @@ export function conversionTo(
   if (value.kind === 'record' && target.kind === 'named') return recordTo(value, target, at, wrapsSome)
   if (value.kind === 'fn' && target.kind === 'fn') return fitsFunction(value, target) ? null : false
   if (wrapsSome && target.kind === 'named' && target.def === OPTION) return wrapped(value, target, at)
+  if (value.kind === 'tuple' && target.kind === 'tuple') return recordsInside(value, target)
   return unify(value, target) ? null : false
 }
 
@@ -149,9 +151,8 @@ function answerTo(value: AnswerType, target: Type, at: Expression | null, wrapsS
     const inner = resolved(value.value)
     // The value itself may be a Result that is expected.
     if (!(inner.kind === 'named' && inner.def === RESULT)) {
-      return unify(result(value.value, ANY), target) || fitsInside(result(value.value, ANY), target)
-        ? { kind: 'keep' }
-        : false
+      const inside = recordsInside(result(value.value, ANY), target)
+      return inside === false ? false : { kind: 'keep', inner: inside }
     }
   }
   const inner = conversionTo(resolved(value.value), target, at, wrapsSome)
@@ -169,8 +170,11 @@ function toAnswer(
   const isResult = value.kind === 'named' && value.def === RESULT
   const isResultExpected = inner.kind === 'named' && inner.def === RESULT
   if (!isResult || isResultExpected) return conversionTo(value, inner, at, wrapsSome)
-  const [success = ANY] = value.args
-  return conversionTo(resolved(success), inner, null, wrapsSome)
+  const [success = ANY, failure = ANY] = value.args
+  const conversion = conversionTo(resolved(success), inner, null, wrapsSome)
+  return conversion === null || conversion === false
+    ? conversion
+    : { kind: 'records', type: result(inner, resolved(failure)) }
 }
 
 function wrapped(value: Type, target: NamedType, at: Expression | null): Conversion | false {
@@ -185,6 +189,8 @@ function recordTo(value: RecordType, target: NamedType, at: Expression | null, w
   if (target.def === MAP && isLiteral) return { kind: 'map' }
   const { fields } = target.def
   if (fields === null || (target.def.kind === 'row' && !isLiteral)) return false
+  // The members of a literal are converted with it, if any has to be.
+  let isWhole = !isLiteral
   for (const [name, type] of value.fields) {
     const field = fields.get(name)
     if (field === undefined) {
@@ -192,10 +198,12 @@ function recordTo(value: RecordType, target: NamedType, at: Expression | null, w
       if (isLiteral) return false
       continue
     }
-    if (conversionTo(resolved(type), resolved(fieldTypeOf(target, field)), null, true) === false) return false
+    const conversion = conversionTo(resolved(type), resolved(fieldTypeOf(target, field)), null, true)
+    if (conversion === false) return false
+    isWhole ||= conversion !== null
   }
   for (const [name, field] of fields) if (!field.isOptional && !value.fields.has(name)) return false
-  return { kind: 'record', type: target }
+  return { kind: isWhole ? 'records' : 'record', type: target }
 }
 
 /** A row, also one with some of its columns, becomes a struct with such fields. */
@@ -207,23 +215,52 @@ function rowTo(value: NamedType, target: NamedType): Conversion | false {
     if (column === undefined ? !field.isOptional : conversionTo(resolved(column.type), wanted, null, true) === false)
       return false
   }
-  return { kind: 'record', type: target }
+  return { kind: 'records', type: target }
 }
 
-/** Types whose elements convert like separate values: results of the database. */
-const CONVERTED: ReadonlySet<TypeDef> = new Set([LIST, OPTION, PAGE, RESULT])
+/** Types whose elements convert like separate values. */
+const CONVERTED: ReadonlySet<TypeDef> = new Set([LIST, OPTION, MAP, PAGE, RESULT])
 
-/** True for lists, Options and pages of records or rows that become structs. */
-function fitsInside(value: Type, target: Type): boolean {
-  if (value.kind !== 'named' || target.kind !== 'named' || value.def !== target.def || !CONVERTED.has(value.def))
-    return false
-  const [from, to] = [resolved(value.args[0] ?? ANY), resolved(target.args[0] ?? ANY)]
-  if (to.kind !== 'named' || (value.def === RESULT && !unify(value.args[1] ?? ANY, target.args[1] ?? ANY))) return false
-  if (to.def.kind === 'struct') {
-    if (from.kind === 'record') return recordTo(from, to, null, false) !== false
-    return from.kind === 'named' && from.def.kind === 'row' && rowTo(from, to) !== false
+/**
+ * Returns how the parts of a value become those of the expected type: null if they are such parts already, or links
+ * of variables suffice; false if they cannot. Records and rows become structs; other parts must be equal.
+ */
+function recordsInside(value: Type, target: Type): Conversion | null | false {
+  const [from, to] = [resolved(value), resolved(target)]
+  if (to.kind === 'named' && to.def.kind === 'struct') {
+    const isRow = from.kind === 'named' && from.def.kind === 'row'
+    if (from.kind === 'record' || isRow) {
+      const conversion = from.kind === 'record' ? recordTo(from, to, null, false) : rowTo(from, to)
+      return conversion !== false && isComplete(from, to) ? null : conversion
+    }
   }
-  return fitsInside(from, to)
+  const [parts, wanted] = partsOf(from, to)
+  if (parts === null || wanted === null || parts.length !== wanted.length) return unify(from, to) ? null : false
+  let converts = false
+  for (const [index, part] of parts.entries()) {
+    const inside = recordsInside(part, wanted[index] ?? ANY)
+    if (inside === false) return false
+    converts ||= inside !== null
+  }
+  return converts ? { kind: 'records', type: to } : null
+}
+
+type Parts = readonly Type[] | null
+
+function partsOf(from: Type, to: Type): readonly [Parts, Parts] {
+  if (from.kind === 'tuple' && to.kind === 'tuple') return [from.items, to.items]
+  if (from.kind !== 'named' || to.kind !== 'named' || from.def !== to.def) return [null, null]
+  return CONVERTED.has(from.def) ? [from.args, to.args] : [null, null]
+}
+
+/** True if a record or a row has all members of a struct, each as the struct has it. */
+function isComplete(value: RecordType | NamedType, target: NamedType): boolean {
+  for (const field of target.def.fields?.values() ?? []) {
+    const own = value.kind === 'record' ? value.fields.get(field.name) : value.def.fields?.get(field.name)?.type
+    if (own === undefined) return false
+    if (conversionTo(resolved(own), resolved(fieldTypeOf(target, field)), null, true) !== null) return false
+  }
+  return true
 }
 
 /** True if a function can replace another: a result that is not used may have any type. */
@@ -306,6 +343,17 @@ export function applyConversion(context: Context, at: Expression, conversion: Co
   }
 }
 
+/** Notes that the records in a value become structs of the type that it has together with others. */
+export function applyRecords(context: Context, at: Expression, found: Type, joined: Type): void {
+  if (found === joined || joined.kind === 'answer') return
+  const conversion = conversionTo(found, joined, at, false)
+  if (conversion === false) return
+  const converts = conversion?.kind === 'unwrap' ? conversion.inner : conversion
+  const isOfRecords = converts?.kind === 'records' || converts?.kind === 'record'
+  const noted = isOfRecords ? conversion : converts === null ? checkOfParts(found, joined) : null
+  if (noted !== null) applyConversion(context, at, noted)
+}
+
 /** Reports a value that does not have the type that its place asks for. */
 export function reportMismatch(context: Context, at: Expression, found: Type, expected: Type, why: Why): void {
   const { within } = why
@@ -319,8 +367,15 @@ export function reportMismatch(context: Context, at: Expression, found: Type, ex
     expectedType: show(expected),
     foundType: show(found),
     fixes: fixesFor(at, found, expected, why),
+    suggestions: suggestionsFor(found, expected),
     ...(why.related === undefined ? {} : { related: [why.related] })
   })
+}
+
+function suggestionsFor(found: Type, expected: Type): string[] {
+  const isWrapped = found.kind === 'named' && (found.def === RESULT || found.def === OPTION)
+  if (isWrapped || expected.kind !== 'named' || expected.def !== RESULT) return []
+  return ['write `Ok(…)` for a value, and `Error(…)` for a failure']
 }
 
 /** Expressions that can precede a method call without parentheses. */

@@ -1,8 +1,8 @@
 import type { Binary, Expression, Unary } from '../syntax/ast-expressions.ts'
 import { bare } from '../syntax/entries.ts'
-import { BOOL, CHAR, DEC, FLOAT, INT, LIST, STR, TENSOR, UNIT } from './builtin-types.ts'
+import { BOOL, CHAR, DEC, FLOAT, INT, LIST, OPTION, RESULT, STR, TENSOR, UNIT } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
-import { applyConversion, conversionTo, isNumber, unwrapped } from './conversions.ts'
+import { applyConversion, applyRecords, conversionTo, isNumber, unwrapped } from './conversions.ts'
 import { show } from './show.ts'
 import { ANY, ERROR, NEVER, newVar, resolved, type Type } from './type.ts'
 import { unify } from './unify.ts'
@@ -122,8 +122,19 @@ export function operands(
     return type
   }
   if (known !== null) return known
-  context.report('typecheck.operands', `\`${operator}\` does not accept ${show(left)} and ${show(right)}`, at)
+  const message = `\`${operator}\` does not accept ${show(left)} and ${show(right)}`
+  context.report('typecheck.operands', message, at, { suggestions: suggestionsFor(a, b) })
   return isComparison ? BOOL : ERROR
+}
+
+function suggestionsFor(a: Type, b: Type): string[] {
+  const wrapping = [a, b].find(each => each.kind === 'named' && (each.def === RESULT || each.def === OPTION))
+  if (wrapping !== undefined)
+    return [`take the value of the ${show(wrapping)} first: with \`match\`, \`?\` or \`.unwrap_or(…)\``]
+  const [other] = a === DEC ? [b] : b === DEC ? [a] : []
+  return other !== undefined && isNumber(other)
+    ? [`convert the ${show(other)}: \`dec(…)\`, or write a literal as \`1dec\``]
+    : []
 }
 
 /** Returns null for operands that the operator does not accept, and `unknown` if that depends on a variable. */
@@ -213,6 +224,7 @@ export function join(
       if (at !== null && resolved(type) === INT) applyConversion(context, at, { kind: 'float' })
     }
   }
+  for (const { type, at } of values) if (at !== null) applyRecords(context, at, resolved(type), resolved(joined))
   return joined
 }
 

@@ -17,10 +17,12 @@ export type Conversion =
   | { readonly kind: 'decimal' }
   /** The value of a database operation is taken, then converted; a failure throws. */
   | { readonly kind: 'unwrap'; readonly inner: Conversion | null }
-  /** The `Result` of a database operation is kept. */
-  | { readonly kind: 'keep' }
-  /** A record becomes a struct or a row. */
+  /** The `Result` of a database operation is kept, then converted. */
+  | { readonly kind: 'keep'; readonly inner: Conversion | null }
+  /** A record becomes a struct or a row. The members of a literal are converted one by one. */
   | { readonly kind: 'record'; readonly type: NamedType }
+  /** The value is, or contains, records or rows that become structs, with all that is in them. */
+  | { readonly kind: 'records'; readonly type: Type }
   /** A record literal becomes a Map. */
   | { readonly kind: 'map' }
   /** A value becomes `Some(value)`, after another conversion. */

@@ -48,6 +48,32 @@ export function typeShape(type: Hir.Type, context: ShapeContext): Doc | null {
   }
 }
 
+/** True if a record inside of a value lacks members of the struct that it becomes, which have a default. */
+export function lacksInside(from: Hir.Type, to: Hir.Type, program: EmittedProgram): boolean {
+  const lacks = (parts: readonly Hir.Type[], wanted: readonly Hir.Type[]): boolean =>
+    parts.some((part, index) => {
+      const type = wanted[index]
+      return type !== undefined && (lacksDefault(part, type, program) || lacksInside(part, type, program))
+    })
+  if (from === to) return false
+  if (from.kind === 'tuple' && to.kind === 'tuple') return lacks(from.items, to.items)
+  if (to.kind !== 'named') return false
+  if (from.kind === 'named' && from.name === to.name) return lacks(from.args, to.args)
+  const [members, wanted] = [program.fieldsOf(from), program.fieldsOf(to)]
+  if (members === null || wanted === null) return false
+  const shared = [...wanted].filter(([name]) => members.has(name))
+  return lacks(
+    shared.map(([name]) => members.get(name) as Hir.Type),
+    shared.map(([, type]) => type)
+  )
+}
+
+function lacksDefault(from: Hir.Type, to: Hir.Type, program: EmittedProgram): boolean {
+  if (to.kind !== 'named' || (from.kind === 'named' && from.name === to.name)) return false
+  const members = program.fieldsOf(from)
+  return members !== null && program.defaultsOf(to.name).some(([name]) => !members.has(name))
+}
+
 function shapeOf(type: Hir.Type | undefined, context: ShapeContext): Doc {
   return (type === undefined ? null : typeShape(type, context)) ?? "'any'"
 }

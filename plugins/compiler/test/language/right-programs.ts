@@ -354,6 +354,13 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
     'fn memo(n: int, seen: Map[str, int]) to int { match seen.get(str(n)) { Some(x) => x, None => if n < 2 { n } else { memo(n - 1, seen) + memo(n - 2, seen) } } }'
   ],
 
+  'records inside of values': [
+    'type P2 { x: int\n y: int = 3 }\nfn g(ps: Map[str, P2]) to int { ps.len() }\nfn f() to int { let m = {}.set("a", { x: 1 })\n g(m) }',
+    'type P2 { x: int\n y: int = 3 }\nfn g(p: (int, List[P2])) to int { p.1[0].y }\nfn f() to int { let rs = [{ x: 1 }]\n g((1, rs)) }',
+    'type P2 { x: int\n y: int = 3 }\nfn f(b: bool) to int { let r = { x: 1 }\n let p = if b { r } else { P2 { x: 2 } }\n p.y }',
+    'type P2 { x: int\n y: int = 3 }\nfn f(b: bool) to int { let rs = [{ x: 1 }]\n let ps = match b { true => rs, false => [P2 { x: 2 }] }\n ps[0].y }'
+  ],
+
   'lints that do not apply': [
     'type Tree2 { value: int, children: List[Tree2] }',
     'type Chain = | End | Link(next: Chain)',

@@ -1,11 +1,11 @@
 import { type Hir, unreachable } from '@svc/contracts'
+import type { Meter } from '../../wire/codec.ts'
 import { inPart, Mismatch } from '../../wire/mismatch.ts'
 import { display } from '../display.ts'
 import { fail } from '../failure.ts'
 import type { Eval } from '../machine.ts'
 import { Float, isInt, Tagged, type Value } from '../value.ts'
 import { type BodyCompiler, constant } from './body-compiler.ts'
-import { compileStruct } from './members.ts'
 
 export function compileConvert(body: BodyCompiler, node: Hir.Convert): Eval {
   const { conversion, operand, start } = node
@@ -35,14 +35,14 @@ function toFloat(body: BodyCompiler, operand: Hir.Expr): Eval {
   }
 }
 
-/** Compiles a record that becomes a struct or a row. Members may be converted, and the omitted ones are added. */
+/** Compiles records that become structs: members are converted, and the omitted ones are added. */
 function toStruct(body: BodyCompiler, node: Hir.Convert): Eval {
-  const { operand, type } = node
-  if (operand.kind === 'Record' && type.kind === 'named') {
-    const { fields, start } = operand
-    return compileStruct(body, { name: type.name, fields, start })
-  }
-  return checked(body, node)
+  const { machine } = body
+  return checked(body, node, {
+    charge: steps => machine.charge(steps),
+    allocate: bytes => machine.allocate(bytes),
+    allowsMore: true
+  })
 }
 
 /** Unwraps the Result of a database operation; an Error fails the program. */
@@ -64,20 +64,17 @@ const PLAIN: Readonly<Record<string, (value: Value) => boolean>> = {
 }
 
 /** Compiles the check that a value has a type, at any depth. Throws `RUN_TYPE` with the place in the value. */
-function checked(body: BodyCompiler, { operand, type, start: at }: Hir.Convert): Eval {
+function checked(body: BodyCompiler, { operand, type, start: at }: Hir.Convert, meter: Meter = body.machine): Eval {
   const read = body.value(operand)
   const codec = body.names.codec(type)
   if (codec === null) return read
-  const {
-    machine,
-    frame: { locals }
-  } = body
+  const { locals } = body.frame
   const isPlain = type.kind === 'named' ? PLAIN[type.name] : undefined
   return frame => {
     const value = read(frame)
     if (isPlain?.(value)) return value
     try {
-      return codec.check(value, machine)
+      return codec.check(value, meter)
     } catch (thrown) {
       if (!(thrown instanceof Mismatch)) throw thrown
       for (const part of pathOf(operand, locals).reverse()) inPart(thrown, part)

@@ -17,18 +17,30 @@ type Expected =
 
 type Members = Readonly<Record<string, Expected>>
 
-/** Returns a value as one of a type, with the defaults of structs. Throws if it is none; \`at\` names the place. */
-function as_type(value: unknown, type: Expected, at: string, outer: readonly Expected[]): unknown {
+/** The value and where it is. \`allowsMore\`: true if records may have members that their type does not declare. */
+interface Place {
+  readonly at: string
+  readonly outer: readonly Expected[]
+  readonly allowsMore: boolean
+}
+
+/** Returns a value as one of a type, with the defaults of structs. Throws if it is none. */
+function as_type(value: unknown, type: Expected, place: Place): unknown {
+  const { at, outer, allowsMore } = place
+  const part = (inner: unknown, of: Expected, name: string): unknown =>
+    as_type(inner, of, { ...place, at: \`\${at}\${name}\` })
   const fail = (expected: string): never => {
     const found = value === undefined ? 'missing' : JSON.stringify(value)
     throw Object.assign(new TypeError(\`\${at} is \${found}, not \${expected}\`), { code: 'RUN_TYPE' })
   }
   const members = (record: Readonly<Record<string, unknown>>, fields: Members): Record<string, unknown> => {
     const within = [...outer, type]
+    const more = Object.keys(record).find(name => name !== '_tag' && !Object.hasOwn(fields, name))
+    if (more !== undefined && !allowsMore) fail(\`a record without the member \${more}\`)
     const known = Object.entries(fields).map(
-      ([name, field]) => [name, as_type(record[name], field, \`\${at}.\${name}\`, within)] as const
+      ([name, field]) =>
+        [name, as_type(record[name], field, { ...place, at: \`\${at}.\${name}\`, outer: within })] as const
     )
-    // A record may have more members than the type.
     return { ...record, ...Object.fromEntries(known) }
   }
   switch (type) {
@@ -49,21 +61,21 @@ function as_type(value: unknown, type: Expected, at: string, outer: readonly Exp
       return value ?? null
   }
   if ('up' in type) {
-    const place = outer.length - type.up
-    return as_type(value, outer[place] ?? 'any', at, outer.slice(0, place))
+    const from = outer.length - type.up
+    return as_type(value, outer[from] ?? 'any', { ...place, outer: outer.slice(0, from) })
   }
-  if ('option' in type) return value === null || value === undefined ? null : as_type(value, type.option, at, outer)
+  if ('option' in type) return value === null || value === undefined ? null : as_type(value, type.option, place)
   if ('list' in type || 'tuple' in type) {
     if (!Array.isArray(value)) return fail('a list')
     const items = 'list' in type ? value.map(() => type.list) : type.tuple
     if (items.length !== value.length) return fail(\`a list of \${items.length} items\`)
-    return items.map((item, index) => as_type(value[index], item, \`\${at}[\${index}]\`, outer))
+    return items.map((item, index) => part(value[index], item, \`[\${index}]\`))
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail('a record')
   const record = value as Readonly<Record<string, unknown>>
   if ('map' in type) {
     const entries = Object.entries(record)
-    return Object.fromEntries(entries.map(([key, each]) => [key, as_type(each, type.map, \`\${at}.\${key}\`, outer)]))
+    return Object.fromEntries(entries.map(([key, each]) => [key, part(each, type.map, \`.\${key}\`)]))
   }
   if ('fields' in type) {
     const defaults = Object.entries(type.defaults?.() ?? {}).filter(([name]) => !Object.hasOwn(record, name))
@@ -75,14 +87,17 @@ function as_type(value: unknown, type: Expected, at: string, outer: readonly Exp
     return fields === undefined ? fail(\`one of \${Object.keys(type.cases).join(', ')}\`) : members(record, fields)
   }
   if (tag !== 'Ok' && tag !== 'Err') return fail('a Result')
-  return { _tag: tag, value: as_type(record['value'], type.result[tag === 'Ok' ? 0 : 1], \`\${at}.value\`, outer) }
+  return { _tag: tag, value: part(record['value'], type.result[tag === 'Ok' ? 0 : 1], '.value') }
 }
 `
   },
   checked: {
-    source: `/** Returns a value whose type was unknown until now. Throws if it is no value of the type. */
-export function checked<T>(value: unknown, type: Expected): T {
-  return as_type(value, type, 'the value', []) as T
+    source: `/**
+ * Returns a value whose type was unknown until now, or whose records become structs. Throws if it is no value of the
+ * type.
+ */
+export function checked<T>(value: unknown, type: Expected, allowsMore = false): T {
+  return as_type(value, type, { at: 'the value', outer: [], allowsMore }) as T
 }
 `,
     needs: ['as_type']
