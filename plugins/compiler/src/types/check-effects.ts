@@ -3,16 +3,13 @@ import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnost
 import type { FunctionDeclaration, Module } from '../syntax/ast.ts'
 import type { Name } from '../syntax/node.ts'
 import { declaredEffects } from './declared-effects.ts'
-import type { Cause, Deed, EffectTable } from './effects.ts'
+import { type Cause, type Deed, type EffectTable, WRITES } from './effects.ts'
 
 /** Effect rows may name these effects, or the wider one that covers them. */
 const WIDER: Readonly<Record<string, string>> = { db_read: 'db', db_write: 'db', raw_sql: 'db', fs_write: 'fs' }
 
 /** Deeds that no effect row lists. */
 const UNLISTED: ReadonlySet<Deed> = new Set<Deed>(['mutation', 'actor_state'])
-
-/** Effects that a query must not have. */
-const WRITES: ReadonlySet<Deed> = new Set<Deed>(['db_write', 'raw_sql', 'fs_write', 'mutation', 'actor_state'])
 
 const CODES: Readonly<Record<string, DiagnosticCode>> = {
   net: 'vox/effect/missing-net-decl',

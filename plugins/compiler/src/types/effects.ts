@@ -34,13 +34,23 @@ export interface EffectTable {
   effectsOf(declaration: Declaration): ReadonlySet<Effect>
 }
 
+/** Deeds that a query must not have. */
+export const WRITES: ReadonlySet<Deed> = new Set<Deed>(['db_write', 'raw_sql', 'fs_write', 'mutation', 'actor_state'])
+
+/** A place where an owner makes code of another one run. */
+interface Link {
+  readonly span: Span
+  /** True for a constant or the initial state of an actor: of its deeds, only what is written counts for the user. */
+  readonly onlyWrites: boolean
+}
+
 const NO_DEEDS: ReadonlyMap<Deed, Cause> = new Map()
 
 /** Computes the effects of all declarations: their own, then those of their callees until nothing changes. */
 export function effectTable({ items }: Module, usesOf: (owner: Owner) => readonly Use[]): EffectTable {
   const deeds = new Map<Owner, Map<Deed, Cause>>()
   /** Callers of each owner, with their first call. */
-  const callers = new Map<Owner, Map<Owner, Span>>()
+  const callers = new Map<Owner, Map<Owner, Link>>()
 
   const add = (owner: Owner, deed: Deed, cause: Cause): boolean => {
     const known = deeds.get(owner)
@@ -49,18 +59,24 @@ export function effectTable({ items }: Module, usesOf: (owner: Owner) => readonl
     else known.set(deed, cause)
     return true
   }
-  const call = (caller: Owner, callee: Owner, span: Span): void => {
+  const call = (caller: Owner, callee: Owner, link: Link): void => {
     if (caller === callee) return
     const known = callers.get(callee)
-    if (known === undefined) callers.set(callee, new Map([[caller, span]]))
-    else if (!known.has(caller)) known.set(caller, span)
+    const before = known?.get(caller)
+    if (known === undefined) callers.set(callee, new Map([[caller, link]]))
+    else if (before === undefined || (before.onlyWrites && !link.onlyWrites)) known.set(caller, link)
   }
   const collect = (owner: Owner): void => {
-    for (const use of usesOf(owner)) {
-      for (const [deed, action] of ownDeeds(use)) add(owner, deed, { action, span: use.node, through: null })
-      const callee = calleeOf(use)
-      if (callee !== null) call(owner, callee, use.node)
+    for (const use of usesOf(owner)) take(owner, use, use.node, false)
+  }
+  const take = (owner: Owner, use: Use, span: Span, onlyWrites: boolean): void => {
+    for (const [deed, action] of ownDeeds(use)) {
+      if (!onlyWrites || WRITES.has(deed)) add(owner, deed, { action, span, through: null })
     }
+    const callee = calleeOf(use)
+    if (callee !== null) call(owner, callee, { span, onlyWrites: onlyWrites || callee.kind === 'Const' })
+    if (use.kind !== 'spawn' || onlyWrites) return
+    for (const initial of initialUses(use.declaration, usesOf)) take(owner, initial, span, true)
   }
 
   for (const item of items) {
@@ -85,8 +101,9 @@ export function effectTable({ items }: Module, usesOf: (owner: Owner) => readonl
   const open = [...deeds].flatMap(([owner, own]) => [...own.keys()].map(deed => ({ owner, deed })))
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { owner: callee, deed } = next
-    for (const [caller, span] of callers.get(callee) ?? []) {
-      const action = `calls \`${nameOf(callee)}\``
+    for (const [caller, { span, onlyWrites }] of callers.get(callee) ?? []) {
+      if (onlyWrites && !WRITES.has(deed)) continue
+      const action = `${callee.kind === 'Const' ? 'uses' : 'calls'} \`${nameOf(callee)}\``
       if (add(caller, deed, { action, span, through: callee })) open.push({ owner: caller, deed })
     }
   }
@@ -139,11 +156,19 @@ function calleeOf(use: Use): Owner | null {
 }
 
 const CALLABLE: ReadonlySet<Declaration['kind']> = new Set<Declaration['kind']>([
+  'Const',
   'Function',
   'ExternFunction',
   'Workflow',
   'Activity'
 ])
+
+/** Returns the uses of the initial state of an actor: those that are of no handler. */
+function initialUses(declaration: Declaration | null, usesOf: (owner: Owner) => readonly Use[]): readonly Use[] {
+  if (declaration?.kind !== 'Actor' && declaration?.kind !== 'Agent') return []
+  const ofHandlers = new Set(handlersOf(declaration).flatMap(usesOf))
+  return usesOf(declaration).filter(use => !ofHandlers.has(use))
+}
 
 /** Returns the effects of an unknown member of a namespace: those of the known members. */
 function hostEffects(path: string): Effect[] {
@@ -193,5 +218,9 @@ function rootOf(target: Expression): string | null {
 
 export function nameOf(owner: Owner): string {
   if (owner.kind === 'Handler') return owner.event.text
+  if (owner.kind === 'Const') {
+    const { statement } = owner
+    return statement.kind === 'Let' && statement.pattern.kind === 'BindingPattern' ? statement.pattern.name.text : ''
+  }
   return 'name' in owner && owner.name !== null ? owner.name.text : ''
 }

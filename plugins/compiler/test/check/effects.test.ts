@@ -38,6 +38,30 @@ t.test('a query sees the writes of the handlers that it calls, and only of these
   t.same(messages(`${actor}@query fn q() to int { spawn(A).get() }`), [])
 })
 
+t.test('a query sees the writes of constants and of the initial state of actors', async t => {
+  const put = `${TASK}fn put() to int { db.Task.insert({ title: "a" })\n 1 }\n`
+  const refused = ['the query `q` must only read, but indirectly inserts into `Task`']
+  t.same(messages(`${put}const SAVE = put\n@query fn q() to int { SAVE() }`), refused)
+  const [only] = findings(`${put}const SAVE = put\n@query fn q() to int { SAVE() }`)
+  t.same(
+    only?.related.map(({ message }) => message),
+    ['it uses `SAVE` here', 'it calls `put` here', 'it inserts into `Task` here']
+  )
+  t.same(
+    messages(`${put}const SAVE = fn() to int put()\n@query fn q() to List[int] { [1].map(fn(x) SAVE()) }`),
+    refused
+  )
+  t.same(messages(`${put}const N = put()\n@query fn q() to int { N }`), refused)
+  const actor = `${put}actor A { state n: int = put()\n on get() to int { 2 } }\n`
+  t.same(messages(`${actor}@query fn q() to int { spawn(A).get() }`), refused)
+  t.same(messages(`${put}actor B { state n: int = 1\n on set() { put() } }\n@query fn q() { let b = spawn(B) }`), [])
+  t.same(
+    messages('const NOW = std.time.now_ms()\n@uses(net) fn f() to int { NOW }'),
+    [],
+    'what a constant reads is no effect of its users'
+  )
+})
+
 t.test('a query may read files, but not write them', async t => {
   t.same(messages('@query fn q() to Result[str] { std.fs.read("a") }'), [])
   t.same(messages('@query fn q() to Result[Unit] { std.fs.write("a", "b") }'), [
