@@ -10,7 +10,7 @@ import {
 } from '@svc/plugin-sdk'
 import { type AppInput, appOptions, isApp, reportServing, resolveDatabase, servedProgram } from './app-mode.ts'
 import { runErrors } from './errors.ts'
-import type { LogLine } from './interpreter/host.ts'
+import { lineText } from './worker/captured-output.ts'
 import type { Job, PlayWork, RunFailure } from './worker/job.ts'
 import type { Listener, ThreadResult } from './worker/run-in-thread.ts'
 
@@ -117,17 +117,12 @@ export function listenerOf(io: CommandIo): Listener {
       if (!io.stdout.write(`${line}\n`)) await once(io.stdout, 'drain')
     },
     report(message) {
-      if (message.kind === 'log') io.stderr.write(`${logText(message)}\n`)
+      if (message.kind === 'log') io.stderr.write(`${message.level}: ${lineText(message)}\n`)
     },
     failed(error, kind) {
       io.stderr.write(`error: ${kind} failed: ${errorMessage(error)}\n`)
     }
   }
-}
-
-function logText({ level, text, fields = {} }: LogLine): string {
-  const details = Object.entries(fields).map(([name, value]) => `  ${name}=${JSON.stringify(value)}`)
-  return `${level}: ${text}${details.join('')}`
 }
 
 /** Compiles the program of a file. Reports its errors and returns null if there are any. */

@@ -2,7 +2,7 @@ import type { CompileResult, LanguageCompiler, PrimaryDatabase } from '@svc/cont
 import { defined, type Handler, type OutputOf } from '@svc/plugin-sdk'
 import { freshAccess } from '../database/access.ts'
 import type { Limits } from '../interpreter/machine.ts'
-import { CapturedOutput } from '../worker/captured-output.ts'
+import { CapturedOutput, lineText } from '../worker/captured-output.ts'
 import type { RunFailure } from '../worker/job.ts'
 import { runInThread } from '../worker/run-in-thread.ts'
 import { compileForCaller } from './compile-for-caller.ts'
@@ -55,7 +55,7 @@ export function playgroundHandler(
       {
         print: text => output.add('print', text),
         report(message) {
-          if (message.kind === 'log') output.add(message.level, message.text)
+          if (message.kind === 'log') output.add(message.level, lineText(message))
         },
         failed: () => undefined
       },

@@ -23,3 +23,13 @@ export class CapturedOutput {
     else this.lines.push({ kind, text })
   }
 }
+
+/** Returns the text of a log line, with its fields. */
+export function lineText({ text, fields = {} }: Pick<LogLine, 'text' | 'fields'>): string {
+  return (
+    text +
+    Object.entries(fields)
+      .map(([name, value]) => `  ${name}=${JSON.stringify(value)}`)
+      .join('')
+  )
+}

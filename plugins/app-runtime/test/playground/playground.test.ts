@@ -39,7 +39,7 @@ fn main() to int {
   t.match(run, {
     ok: true,
     output: [
-      { kind: 'warn', text: 'adding' },
+      { kind: 'warn', text: 'adding  id=2' },
       { kind: 'print', text: 'added' }
     ],
     cut: false,
