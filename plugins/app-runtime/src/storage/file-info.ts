@@ -25,9 +25,10 @@ export function isFileId(text: string): boolean {
 /** Characters of a file name that are kept. Longer names lose their middle. */
 const MAX_NAME = 200
 
-/** Returns the name of an uploaded file without folders and control characters. */
+/** Returns the name of an uploaded file without folders and control characters. It can be part of an address. */
 export function safeName(name: string): string {
-  const last = name.split(/[\\/]/).at(-1) ?? ''
+  // Half of a character cannot be encoded.
+  const last = (name.split(/[\\/]/).at(-1) ?? '').replace(/\p{Surrogate}/gu, '\ufffd')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
   const clean = last.replace(/[\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g, '').trim()
   if (clean === '' || clean === '.' || clean === '..') return 'file'

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { derivedKey } from '../auth/secret.ts'
+import { safeName } from './file-info.ts'
 
 /** Path of the route that sends files. */
 export const FILES_PATH = '/api/files/'
@@ -26,7 +27,7 @@ export class FileUrls {
     const seconds = Math.floor(expires / 1000)
     const [key] = this.#keys
     const signature = key === undefined ? '' : signatureOf(key, id, seconds).toString('base64url')
-    return `${FILES_PATH}${id}/${encodeURIComponent(name)}?expires=${seconds}&signature=${signature}`
+    return `${FILES_PATH}${id}/${encodeURIComponent(safeName(name))}?expires=${seconds}&signature=${signature}`
   }
 
   /** Returns the Unix seconds until which a path is valid; null if the signature is wrong or has expired. */

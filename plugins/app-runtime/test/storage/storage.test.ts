@@ -123,6 +123,7 @@ t.test('ranges and file names of clients are read strictly', async t => {
     ['..', 'file'],
     ['', 'file'],
     ['a\r\nb\u202etxt', 'abtxt'],
+    ['half \ud83d of 😀.txt', 'half \ufffd of 😀.txt'],
     ['x'.repeat(300), 'x'.repeat(200)]
   ] as const) {
     t.equal(safeName(name), expected)
