@@ -26,6 +26,8 @@ export interface TypeScriptCode {
   readonly isStable?: boolean
   /** For `value ?? null`: the value, which another default may follow. */
   readonly withoutNull?: Doc
+  /** True if TypeScript cannot infer its type. */
+  readonly isOpen?: boolean
   /** Value that TypeScript knows it to have: a literal, `null`, or one of some variants. */
   readonly known?: string | undefined
 }

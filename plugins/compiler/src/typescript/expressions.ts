@@ -39,14 +39,14 @@ import {
   written
 } from './emitter.ts'
 import { literal, propertyKey, valueName } from './names.ts'
-import { armFacts, assuming, eitherKnown, factsOf, forget, know } from './narrowing.ts'
+import { armFacts, assuming, eitherKnown, factsOf, forget, know, knownPart } from './narrowing.ts'
 import { methodCode, type NativeCall, nativeCode, unknownMethodCode } from './natives.ts'
 import { isLiteral, isOpen, isOpenType } from './open-values.ts'
 import { binaryCode, infixCode, type Operand } from './operators.ts'
 import { covers, isIrrefutable, type PatternTest, patternTest } from './patterns.ts'
 import { isDeviceCall } from './program.ts'
 import type { Binding } from './scope.ts'
-import { lacksInside, typeShape } from './type-shape.ts'
+import { typeShape } from './type-shape.ts'
 import {
   breaks,
   contains,
@@ -119,7 +119,12 @@ export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
           ']'
         )
       )
-      return node.kind === 'Tuple' ? { ...made, known: items.find(each => each.known !== undefined)?.known } : made
+      const isTuple = node.kind === 'Tuple'
+      return {
+        ...made,
+        isOpen: items.some(each => each.isOpen === true),
+        known: isTuple ? items.find(each => each.known !== undefined)?.known : undefined
+      }
     }
     case 'Record':
       return objectCode(fieldCodes(e, node.fields))
@@ -127,7 +132,9 @@ export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
       return objectCode(fieldCodes(e, node.entries))
     case 'Struct': {
       const written = new Set(node.fields.map(([name]) => name))
-      return objectCode([...fieldCodes(e, node.fields), ...defaultCodes(e, node.name, name => !written.has(name))])
+      const isMissing = (name: string): boolean => !written.has(name)
+      const made = objectCode([...fieldCodes(e, node.fields), ...defaultCodes(e, node.name, isMissing)])
+      return hasOpenDefault(e, node.name, isMissing) ? { ...made, isOpen: true } : made
     }
     case 'Variant':
       return variantCode(e, node)
@@ -172,9 +179,12 @@ export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
     case 'RawSql':
       return unavailable(e, 'db.query', node)
     case 'Field':
-      return fieldCode(inferred(e, node.object), node.name)
+      return { ...fieldCode(inferred(e, node.object), node.name), known: knownPart(e, node) }
     case 'Item':
-      return code([operand(inferred(e, node.object), Level.postfix), `[${node.index}]`])
+      return {
+        ...code([operand(inferred(e, node.object), Level.postfix), `[${node.index}]`]),
+        known: knownPart(e, node)
+      }
     case 'Index': {
       const [made, index] = operands(e, [node.object, node.index]) as [TypeScriptCode, TypeScriptCode]
       const object = isOpen(node.object) ? withType(e, node.object, made) : made
@@ -239,7 +249,8 @@ function keepValues(e: Emitter, codes: TypeScriptCode[], nodes: readonly Hir.Exp
     if (each.isStable === true) continue
     const name = e.scope.fresh('value')
     const node = nodes[index]
-    const made = node !== undefined && isOpen(node) ? withType(e, node, each) : each
+    const hasType = node === undefined || (!isOpen(node) && each.isOpen !== true)
+    const made = hasType ? each : withType(e, node, each)
     e.out.splice(at++, 0, [`const ${name} = `, made.doc])
     know(e, name, null, made.known)
     codes[index] = constant(e, name)
@@ -342,6 +353,17 @@ function defaultCodes(e: Emitter, type: string, isMissing: (field: string) => bo
   })
 }
 
+/** True if TypeScript cannot infer the type of a default of a field. */
+function hasOpenDefault(e: Emitter, type: string, isMissing: (field: string) => boolean): boolean {
+  return e.file.program.defaultsOf(type).some(([field, { block: value }]) => {
+    const only = onlyExpression(value)
+    if (!isMissing(field) || only === null) return false
+    if (isOpen(only)) return true
+    const written = new Set(only.kind === 'Struct' ? only.fields.map(([name]) => name) : [])
+    return only.kind === 'Struct' && hasOpenDefault(e, only.name, name => !written.has(name))
+  })
+}
+
 function objectCode(entries: readonly Entry[]): TypeScriptCode {
   const parts = entries.map(([key, value]): Doc => {
     const name = propertyKey(key)
@@ -380,7 +402,7 @@ function withType(e: Emitter, node: Hir.Expr, made: TypeScriptCode): TypeScriptC
 /** Translates a value that is used where TypeScript infers its type. */
 function inferred(e: Emitter, node: Hir.Expr): TypeScriptCode {
   const made = expression(e, node)
-  return isOpen(node) || isNarrowed(e, node, made) ? withType(e, node, made) : made
+  return isOpen(node) || made.isOpen === true || isNarrowed(e, node, made) ? withType(e, node, made) : made
 }
 
 /** True for an option or a result of which TypeScript knows only a part. */
@@ -521,9 +543,8 @@ function convertedCode(e: Emitter, { conversion, operand: inner, type }: Hir.Con
   }
 }
 
-/** Adds the defaults of structs to records without them. */
+/** Adds the defaults of a struct to a record without them. */
 function structCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode {
-  if (lacksInside(typeOf(e, inner), type, e.file.program)) return checkedCode(e, inner, type, true)
   const value = expression(e, inner)
   const present = new Set(e.file.program.fieldsOf(typeOf(e, inner))?.keys())
   const missing = type.kind === 'named' ? defaultCodes(e, type.name, name => !present.has(name)) : []
@@ -532,12 +553,12 @@ function structCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode
   return code(enclosed('{', [...parts, ['...', value.doc]], '}', ' '))
 }
 
-function checkedCode(e: Emitter, inner: Hir.Expr, type: Hir.Type, allowsMore = false): TypeScriptCode {
+function checkedCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode {
   const value = expression(e, inner)
   const defaultsOf = (name: string): Entry[] => defaultCodes(e, name, () => true)
   const shape = typeShape(type, { program: e.file.program, defaultsOf, outer: [] })
   if (shape === null) return value
-  return call(`${e.file.helper('checked')}<${e.file.typeOrAny(type)}>`, value.doc, shape, ...(allowsMore ? ['true'] : []))
+  return call(`${e.file.helper('checked')}<${e.file.typeOrAny(type)}>`, value.doc, shape)
 }
 
 // Calls
@@ -654,7 +675,7 @@ function methodCallOf(
   const isUntyped =
     isOpen(receiver) ||
     isNarrowed(e, receiver, object as TypeScriptCode) ||
-    (name === 'is_empty' && isLiteral(receiver))
+    (name === 'is_empty' && object?.known !== undefined)
   if (isUntyped && node.kind === 'CallNative') object = withType(e, receiver, object as TypeScriptCode)
   const types = args.map(arg => typeOf(e, arg))
   const made = translate({ e, object: object as TypeScriptCode, type: typeOf(e, receiver), args: codes, types })
@@ -1077,7 +1098,7 @@ export function letStatement(e: Emitter, { pattern, value }: Hir.Let, isAnnotate
   }
   const made = expression(e, value)
   const { name } = bind(e, pattern.local, { isAsync })
-  const isTyped = isOpen(value) || (known !== null && (isAnnotated || isMutable))
+  const isTyped = isOpen(value) || made.isOpen === true || (known !== null && (isAnnotated || isMutable))
   const annotation = isTyped ? `: ${e.file.typeOrAny(type)}` : ''
   know(e, name, isTyped ? type : null, made.known)
   e.out.push([`${isMutable ? 'let' : 'const'} ${name}${annotation} = `, made.doc])

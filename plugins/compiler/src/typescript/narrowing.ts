@@ -23,8 +23,28 @@ function knownOf(type: Hir.Type, value: string | undefined): string | undefined 
 /** Notes the value that a variable has from here on. `type`: its declared type; null if TypeScript infers it. */
 export function know(e: Emitter, name: string, type: Hir.Type | null, value: string | undefined): void {
   const known = type === null ? value : knownOf(type, value)
-  if (known === undefined) e.known.delete(name)
-  else e.known.set(name, known)
+  unknow(e, name)
+  if (known !== undefined) e.known.set(name, known)
+}
+
+/** Forgets the value of a variable and of its parts. */
+function unknow(e: Emitter, name: string): void {
+  for (const each of [...e.known.keys()]) if (each.split(/[.[]/, 1)[0] === name) e.known.delete(each)
+}
+
+/** Returns the known value of a part of a variable. */
+export function knownPart(e: Emitter, node: Hir.Field | Hir.Item): string | undefined {
+  const reference = e.known.size === 0 ? null : referenceOf(e, node)
+  return reference === null ? undefined : e.known.get(reference)
+}
+
+/** Returns the code of a variable or a part of it, as TypeScript narrows it; null for other values. */
+function referenceOf(e: Emitter, node: Hir.Expr): string | null {
+  if (node.kind === 'Local') return bindingOf(e, node.local).name
+  if (node.kind !== 'Field' && node.kind !== 'Item') return null
+  const object = referenceOf(e, node.object)
+  if (object === null) return null
+  return node.kind === 'Field' ? `${object}.${node.name}` : `${object}[${node.index}]`
 }
 
 /** Returns the known value of one of two values. */
@@ -49,7 +69,7 @@ export function forget(e: Emitter, code: HirNode | Hir.Block): void {
     walkHir(root, node => {
       const local =
         node.kind === 'Update' && typeof node.place.root === 'number' ? e.bound.get(node.place.root) : undefined
-      if (local !== undefined) e.known.delete(local.name)
+      if (local !== undefined) unknow(e, local.name)
       return true
     })
   }
@@ -64,6 +84,8 @@ export function factsOf(e: Emitter, node: Hir.Expr, isTrue: boolean): Known {
     case 'Unary':
       return node.operator === 'not' ? factsOf(e, node.operand, !isTrue) : new Map()
     case 'Local':
+    case 'Field':
+    case 'Item':
       return factOf(e, node, String(isTrue))
     case 'Binary': {
       if (node.operator !== 'is' && node.operator !== 'isnt') return new Map()
@@ -89,7 +111,8 @@ function equalFact(e: Emitter, node: Hir.Expr, other: Hir.Expr, isEqual: boolean
 }
 
 function factOf(e: Emitter, node: Hir.Expr, value: string): Known {
-  return node.kind === 'Local' ? new Map([[bindingOf(e, node.local).name, value]]) : new Map()
+  const reference = referenceOf(e, node)
+  return reference === null ? new Map() : new Map([[reference, value]])
 }
 
 /** Returns the values that TypeScript knows in the arm of a match. `name`: the variable with the matched value. */

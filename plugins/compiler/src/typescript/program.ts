@@ -76,6 +76,13 @@ export class EmittedProgram {
     return body
   }
 
+  /** Names of the structs of the program. */
+  get structs(): readonly string[] {
+    return this.typed.module.items.flatMap(item =>
+      item.kind === 'Type' && item.definition.form === 'struct' ? [item.name.text] : []
+    )
+  }
+
   /** Returns the fields of a struct that have a default, with the code of it. */
   defaultsOf(type: string): readonly (readonly [field: string, value: Hir.Body])[] {
     const known = this.#defaults.get(type)

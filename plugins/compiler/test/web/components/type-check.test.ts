@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { Choices } from '../../../../../test/language/choices.ts'
+import { generateProgram } from '../../../../../test/language/generate.ts'
 import { findings, install } from '../building.ts'
 import { CHART, writeProject } from './emitted.ts'
 
@@ -25,7 +27,81 @@ const OPTIONS = {
   include: ['*/*.ts', '*/*.tsx']
 }
 
-/** Programs with pages: the examples, those of the tests, and the snippets of the language's description. */
+/** Number of generated programs. */
+const GENERATED = 40
+
+/** A page for a program that has none. */
+const PAGE = '\ncomponent Page() {\n    view: button(on_click=main()) { "Go" }\n}\n'
+
+/** Values that TypeScript would narrow: to a literal, to one variant, or to none in code that it takes for unreachable. */
+const NARROWED = `
+type Options { limit: int = most, label: Option[str] = None }
+
+type Shape =
+    | Dot
+    | Circle(radius: int)
+
+let most = 3
+
+fn either[T](flag: bool, a: T, b: T) to T {
+    if flag { a } else { b }
+}
+
+fn area(shape: Shape) to int {
+    match shape {
+        Dot => match shape { Dot => 0, Circle(r) => r }
+        Circle(r) => r * r
+    }
+}
+
+fn limited(r: Result[int]) to int {
+    if r.is_err() { return 0 }
+    let label = either(true, "a", "b")
+    match r {
+        Ok(n) => if label is "c" { n } else { n + 1 }
+        Error(e) => len(e)
+    }
+}
+
+fn label_of(most: int) to str {
+    let options = Options { limit: most }
+    let other = [Options { label: Some("b") }]
+    match options.label {
+        Some(label) => label.to_upper()
+        None => str(other[0].limit)
+    }
+}
+
+fn first_even(ns: List[int]) to int {
+    let mut found: Option[int] = None
+    let mut is_done = false
+    for n in ns {
+        if n % 2 is 0 {
+            found = Some(n)
+            break
+        }
+    }
+    if is_done is true { print("done") }
+    if false {
+        match found { Some(n) => print(n + 1), None => print(0) }
+    }
+    let pair = (1, "a")
+    if pair.0 is 1 {
+        if pair.0 is 2 { print("never") }
+    }
+    (if most is 3 { Some(1) } else { None }).unwrap_or(2)
+}
+
+fn main() {
+    print(area(Dot), limited(Ok(1)), label_of(2), first_even([1, 2]), -1 is 1)
+    let items: List[Options] = [].reverse()
+    print([].sort_by(fn(x) -x), for each in items { print(each.limit) })
+    loop { return }
+    print("never")
+}
+${PAGE}`
+
+/** Programs with pages: the examples, those of the tests, the snippets of the language's description, and generated ones. */
 function programs(): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   for (const name of ['board.vox', 'everything.vox', 'values.vox'])
@@ -36,6 +112,10 @@ function programs(): ReadonlyMap<string, string> {
   }
   const snippets = read(language).matchAll(/^```vox\n([\s\S]*?)^```$/gm)
   for (const [index, [, source = '']] of [...snippets].entries()) found.set(`snippet_${index}.vox`, source)
+  found.set('narrowed.vox', NARROWED)
+  for (let seed = 0; seed < GENERATED; seed++) {
+    found.set(`generated_${seed}.vox`, generateProgram(Choices.seeded(seed)) + PAGE)
+  }
   return new Map([...found].filter(([, source]) => /\b(component|@island|fragment|@form)\b/.test(source)))
 }
 
