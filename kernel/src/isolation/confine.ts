@@ -3,7 +3,7 @@ import dns from 'node:dns'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import os from 'node:os'
-import { withoutWarnings } from '../guards/without-warnings.ts'
+import { withoutWarnings } from '../loader/without-warnings.ts'
 
 /**
  * Calls with which code reaches other processes, a debugger, flags of V8 or files past Node's permission model. Flags

@@ -12,10 +12,10 @@ import type { InstanceHooks } from '../core/plugin-source.ts'
 import { claim, framesOf } from '../guards/attribution.ts'
 import { Guards } from '../guards/guards.ts'
 import { guardNode } from '../guards/modules.ts'
-import { withoutWarnings } from '../guards/without-warnings.ts'
 import { bundlePath } from './bundle.ts'
 import { type CachedCode, MAP_FILE } from './code-cache.ts'
 import { loaderErrors } from './errors.ts'
+import { withoutWarnings } from './without-warnings.ts'
 
 /** Taken before an isolated process or worker refuses it to plugins. */
 const { setFlagsFromString } = v8
