@@ -1,4 +1,5 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import { insteadOfType } from '../diagnostics/other-languages.ts'
 import type { Declaration, Module, NamedType } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { AnyNode } from '../syntax/walk.ts'
@@ -48,7 +49,8 @@ export class TypeNamesRule implements NodeRule {
       this.found.push(diagnostic('typecheck.deprecated_ident', `\`${name.text}\` is deprecated`, name))
     }
     if (this.#known.has(name.text)) return
-    const near = this.found.length < MAX_SUGGESTIONS ? nearName(name.text, [...this.#known]) : undefined
+    const instead = insteadOfType(name.text)
+    const near = this.found.length < MAX_SUGGESTIONS ? (instead ?? nearName(name.text, [...this.#known])) : undefined
     this.found.push(
       diagnostic('typecheck.undefined_type', `there is no type \`${name.text}\``, name, {
         ...(near === undefined

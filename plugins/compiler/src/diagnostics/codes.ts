@@ -65,6 +65,7 @@ export const diagnosticCodes = {
   'lint.theme_contrast': warning('lint', 'A text colour has too little contrast to its background.'),
   'lint.uninhabited_type': warning('lint', 'No value of a type can be made.'),
   'lint.unreachable': warning('lint', 'No run reaches some code.'),
+  'lint.unreplaced_text': warning('lint', 'A text of a view has an expression in braces, which is not replaced.'),
   'lint.unused_result': warning('lint', 'A failure is ignored, or a value is computed that nothing takes.'),
   'parse.deprecated_get': error('parse', '`@get` is used to declare a route.'),
   'parse.unknown_decorator': error('parse', 'A decorator of that name does not exist.'),

@@ -22,6 +22,7 @@ const SLASH = 47
 const SEMICOLON = 59
 const AT = 64
 const BACKSLASH = 92
+const BACKQUOTE = 96
 const UNDERSCORE = 95
 const BYTE_ORDER_MARK = 0xfeff
 
@@ -315,12 +316,26 @@ class Lexer {
       })
       return
     }
+    if (source.charCodeAt(start) === BACKQUOTE) {
+      this.#template(start)
+      return
+    }
     let end = start
     do end++
     while (end < source.length && this.#isUnknown(end))
     this.#position = end
     const text = source.slice(start, end)
     this.#report(`invalid character${end - start === 1 ? '' : 's'} \`${shown(text)}\``, start, end, {})
+  }
+
+  /** A text in backquotes is one token, so that the parser reports no further error. */
+  #template(start: number): void {
+    const close = this.#source.indexOf('`', start + 1)
+    this.#position = close === -1 ? this.#endOfLine(start) : close + 1
+    this.#push(Kind.String, start)
+    this.#report('a string is not written in backquotes', start, this.#position, {
+      suggestions: ['write "…", and insert values with +: "Hello " + name']
+    })
   }
 
   #isUnknown(at: number): boolean {

@@ -1,5 +1,5 @@
 import { spellingFix } from '../diagnostics/diagnostic.ts'
-import type { Call, Expression, Member } from '../syntax/ast-expressions.ts'
+import type { Call, Expression, Identifier, Member } from '../syntax/ast-expressions.ts'
 import { bare, entryKey, entryValue } from '../syntax/entries.ts'
 import { nearName } from '../syntax/near-name.ts'
 import { BUILTIN_DEFS, INT, id, list, OPTION, option, PAGE, STR, UNIT } from './builtin-types.ts'
@@ -231,10 +231,25 @@ function storeRecord(inference: Inference, row: NamedType, value: Expression, is
     if (isWhole) checkMissing(context, row, found.def.fields ?? new Map(), value)
     return
   }
+  const name = nameInBlock(value)
+  const written = `{ ${name}: ${name} }`
   context.report('typecheck.db.type', `\`${row.def.name}\` takes a record with its columns`, value, {
     expectedType: row.def.name,
-    foundType: show(found)
+    foundType: show(found),
+    ...(name === null
+      ? {}
+      : {
+          suggestions: [`\`{ ${name} }\` is a block with the value of \`${name}\``],
+          fixes: [{ label: `write ${written}`, span: value, replacement: written }]
+        })
   })
+}
+
+/** Returns the name in `{ name }`; null for another expression. */
+function nameInBlock(value: Expression): string | null {
+  const [only, ...rest] = value.kind === 'Block' ? value.statements : []
+  const isName = only?.kind === 'ExpressionStatement' && only.expression.kind === 'Identifier' && rest.length === 0
+  return isName ? (only.expression as Identifier).name : null
 }
 
 /** Compares a member of a record that is no literal with its column. */
@@ -310,6 +325,8 @@ function aggregates(context: Context, { table, aggregation }: DbOperation, row: 
     const field = row?.def.fields?.get(each)
     return [each, field === undefined || row === null ? ERROR : fieldTypeOf(row, field)]
   })
+  // A group by an unknown column was reported.
+  if (keys.some(([, type]) => type === ERROR)) return ERROR
   const group = record(new Map([...keys, ...types]))
   return groups === null ? group : list(group)
 }

@@ -1,4 +1,5 @@
 import type { Fix } from '../diagnostics/diagnostic.ts'
+import { insteadOfName } from '../diagnostics/other-languages.ts'
 import type { Declaration } from '../syntax/ast.ts'
 import type { Expression, Identifier } from '../syntax/ast-expressions.ts'
 import type { Assign } from '../syntax/ast-statements.ts'
@@ -124,8 +125,12 @@ export function reportDeprecated(context: Context, { isDeprecated, declaration, 
 
 /** Reports a name that is not declared. A host may supply functions, so that an unknown call is only a warning. */
 export function reportUndefined(context: Context, name: string, span: Span, isCall: boolean): void {
-  if (name === '_' || name === 'db' || (!context.isStrict && isSupplied(name, context.item))) return
-  if (isTag(name, context.item)) return
+  if (isExempt(context, name)) return
+  const instead = insteadOfName(name)
+  if (instead !== undefined) {
+    context.report('typecheck.undefined', `\`${name}\` is not declared`, span, { suggestions: [instead] })
+    return
+  }
   const near = context.comparisons++ < MAX_SUGGESTIONS ? nearName(name, knownNames(context)) : undefined
   context.report('typecheck.undefined', `\`${name}\` is not declared`, span, {
     ...((isCall && context.hasHost) || context.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
@@ -138,7 +143,13 @@ export function reportUndefined(context: Context, name: string, span: Span, isCa
   })
 }
 
-function knownNames({ scopes, names, natives }: Context): string[] {
+/** True for names that are never reported as undeclared. */
+export function isExempt(context: Context, name: string): boolean {
+  if (name === '_' || name === 'db' || (!context.isStrict && isSupplied(name, context.item))) return true
+  return isTag(name, context.item)
+}
+
+export function knownNames({ scopes, names, natives }: Context): string[] {
   return [...scopes.names(), ...names.keys(), ...natives.globalNames()]
 }
 

@@ -6,6 +6,7 @@ import type { Context, Inference, Why } from './context.ts'
 import type { SignatureParam } from './declare.ts'
 import { reportDeprecated, reportUndefined } from './resolve.ts'
 import { ANY, type Type } from './type.ts'
+import { checkText } from './view-text.ts'
 
 /** Attributes that every element may have, also one that the program declares. */
 const COMMON: ReadonlySet<string> = new Set(['key', 'ref', 'id', 'class', 'raw_class', 'style', 'children'])
@@ -35,7 +36,8 @@ export function inferElement(inference: Inference, element: Element): Type {
   }
   if (props !== null) checkPresence(context, element, props)
   // Children are shown, whatever the types of their branches are.
-  for (const child of children ?? []) inference.inferDiscarded(child)
+  const words = checkText(context, children ?? [])
+  for (const child of children ?? []) if (!words.has(child)) inference.inferDiscarded(child)
   return ELEMENT
 }
 

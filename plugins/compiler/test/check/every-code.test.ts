@@ -54,6 +54,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'lint.theme_contrast': ['@theme { background: "#ffffff" text: "#aaaaaa" }', '"#aaaaaa"'],
   'lint.uninhabited_type': ['type Endless { next: Endless }', 'Endless'],
   'lint.unreachable': ['fn f() to int { return 1\n print(2) }', 'print(2)'],
+  'lint.unreplaced_text': ['component C(n: int) { view: <p>"{n + 1}"</p> }', '{n + 1}'],
   'lint.unused_result': ['fn f(xs: List[int]) { xs.push(1)\n print(xs) }', 'xs.push(1)'],
   'parse.deprecated_get': ['@get("/a") fn f() { }', '@get'],
   'parse.unknown_decorator': ['@qeury fn f() { }', '@qeury'],

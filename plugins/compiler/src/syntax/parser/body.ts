@@ -439,13 +439,22 @@ function ifExpression(p: Parser): If {
   const condition = parseHead(p)
   // biome-ignore lint/suspicious/noThenProperty: the field holds a branch, not a function
   const node = { kind: 'If', id: p.nextId++, start, condition, then: parseBlock(p) } as const
-  if (!p.accept(Kind.Else)) return { ...node, else: null, end: p.lastEnd }
-  if (p.kind !== Kind.If) return { ...node, else: parseBlock(p), end: p.lastEnd }
+  const isElseIf = atElseIf(p)
+  if (isElseIf) {
+    const fixes = [{ label: 'write else if', span: p.here(), replacement: 'else if' }]
+    p.report('E0001', `\`${p.text}\` is not a keyword`, p.here(), { fixes })
+  } else if (!p.accept(Kind.Else)) return { ...node, else: null, end: p.lastEnd }
+  if (!isElseIf && p.kind !== Kind.If) return { ...node, else: parseBlock(p), end: p.lastEnd }
   if (!p.enter()) return { ...node, else: null, end: p.lastEnd }
   const other = ifExpression(p)
   p.grow()
   p.leave()
   return { ...node, else: other, end: p.lastEnd }
+}
+
+/** True at an `else if` of another language, after a block. */
+function atElseIf(p: Parser): boolean {
+  return !p.onNewLine && (p.atWord('elif') || p.atWord('elsif') || p.atWord('elseif'))
 }
 
 function matchExpression(p: Parser): Expression {
@@ -612,7 +621,7 @@ function markupChildren(p: Parser, start: number, tag: string): Expression[] {
   while (p.kind !== Kind.LessSlash && p.kind !== Kind.EndOfFile) {
     const before = p.position
     if (p.kind === Kind.RightBrace || p.kind === Kind.RightParen) break
-    children.push(markupChild(p))
+    if (!failAtText(p, children.at(-1))) children.push(markupChild(p))
     if (!p.inPanic && p.position !== before) continue
     if (!toNextChild(p, before)) break
   }
@@ -669,6 +678,16 @@ function markupChild(p: Parser): Expression {
   }
 }
 
+/** Reports a text without quotes at its punctuation mark: `<p>Hello, world!</p>`. Returns false at an expression. */
+function failAtText(p: Parser, before: Expression | undefined): boolean {
+  const isMark = p.kind === Kind.Comma || p.kind === Kind.Dot || p.kind === Kind.Colon || p.kind === Kind.Question
+  if (!isMark || before?.kind !== 'Identifier') return false
+  p.fail(`the text of a view is written in quotes, found ${p.found()}`, p.here(), {
+    suggestions: [`write \`"…"\` from \`${before.name}\` to the end of the text`]
+  })
+  return true
+}
+
 /** Parses the block of children of an element call. The opening brace is next. */
 function callChildren(p: Parser): Expression[] {
   const { position: opening } = p
@@ -715,9 +734,31 @@ export function parseStatement(p: Parser): Statement {
     case Kind.Continue:
       p.advance()
       return { kind: 'Continue', start, end: p.lastEnd }
+    case Kind.Else:
+      p.fail('`else` follows no `if`', p.here(), {
+        suggestions: ['close the block of the `if` with `}` before `else`']
+      })
+      return statementOf(p, missing(p))
     default:
-      return statementOf(p, parseExpression(p))
+      return atVariable(p) ? variableStatement(p) : statementOf(p, parseExpression(p))
   }
+}
+
+/** True at a variable as other languages declare one: `const a = 1`. */
+function atVariable(p: Parser): boolean {
+  const isWord = p.atWord('const') || p.atWord('var') || p.atWord('val')
+  if (!isWord || p.second !== Kind.Identifier || p.tokens.newlineBefore(p.position + 1)) return false
+  const third = p.tokens.kind(p.position + 2)
+  return third === Kind.Equal || third === Kind.Colon
+}
+
+function variableStatement(p: Parser): Statement {
+  const word = p.text
+  const replacement = word === 'var' ? 'let mut' : 'let'
+  const fixes = [{ label: `write ${replacement}`, span: p.here(), replacement }]
+  p.report('E0001', `\`${word}\` declares no variable in a function`, p.here(), { fixes })
+  const statement = letStatement(p)
+  return word === 'var' ? { ...statement, isMutable: true } : statement
 }
 
 /** Parses a `let` statement; `let` is next. */

@@ -1,0 +1,55 @@
+/** What to write for names that other languages have. */
+const NAMES: Readonly<Record<string, string>> = {
+  True: 'write `true`',
+  False: 'write `false`',
+  undefined: 'write `None`',
+  nil: 'write `None`',
+  nullptr: 'write `None`',
+  self: 'write the name of the parameter or of the state',
+  this: 'write the name of the parameter or of the state',
+  console: 'write `print(…)`, or `std.log.info(…)` for the log',
+  println: 'write `print(…)`',
+  printf: 'write `print(…)`',
+  throw: 'return `Error(…)` from a function with `to Result[…]`',
+  raise: 'return `Error(…)` from a function with `to Result[…]`',
+  try: 'take the value of a `Result` with `?`, or handle it with `match`',
+  switch: 'write `match value { A => …  _ => … }`',
+  case: 'write `match value { A => …  _ => … }`',
+  new: 'write `T { field: value }` without `new`',
+  function: 'write `fn(a) a + 1`',
+  lambda: 'write `fn(a) a + 1`',
+  def: 'write `fn` at the top level'
+}
+
+/** What to write for types that other languages have. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'str',
+  String: 'str',
+  text: 'str',
+  boolean: 'bool',
+  Boolean: 'bool',
+  integer: 'int',
+  Integer: 'int',
+  number: 'int',
+  double: 'float',
+  decimal: 'dec',
+  Array: 'List',
+  Vec: 'List',
+  array: 'List',
+  Dict: 'Map',
+  dict: 'Map',
+  Record: 'Map',
+  Maybe: 'Option',
+  Optional: 'Option',
+  void: 'Unit'
+}
+
+/** Returns what to write for a name that is not declared, if another language has it. */
+export function insteadOfName(name: string): string | undefined {
+  return Object.hasOwn(NAMES, name) ? NAMES[name] : undefined
+}
+
+/** Returns the type for one of another language. */
+export function insteadOfType(name: string): string | undefined {
+  return Object.hasOwn(TYPES, name) ? TYPES[name] : undefined
+}
