@@ -46,7 +46,7 @@ import { binaryCode, infixCode, type Operand } from './operators.ts'
 import { covers, isIrrefutable, type PatternTest, patternTest } from './patterns.ts'
 import { isDeviceCall } from './program.ts'
 import type { Binding } from './scope.ts'
-import { typeShape } from './type-shape.ts'
+import { lacksInside, typeShape } from './type-shape.ts'
 import {
   breaks,
   contains,
@@ -543,8 +543,9 @@ function convertedCode(e: Emitter, { conversion, operand: inner, type }: Hir.Con
   }
 }
 
-/** Adds the defaults of a struct to a record without them. */
+/** Adds the defaults of structs to records without them. */
 function structCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode {
+  if (lacksInside(typeOf(e, inner), type, e.file.program)) return checkedCode(e, inner, type, true)
   const value = expression(e, inner)
   const present = new Set(e.file.program.fieldsOf(typeOf(e, inner))?.keys())
   const missing = type.kind === 'named' ? defaultCodes(e, type.name, name => !present.has(name)) : []
@@ -553,12 +554,17 @@ function structCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode
   return code(enclosed('{', [...parts, ['...', value.doc]], '}', ' '))
 }
 
-function checkedCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode {
+function checkedCode(e: Emitter, inner: Hir.Expr, type: Hir.Type, allowsMore = false): TypeScriptCode {
   const value = expression(e, inner)
   const defaultsOf = (name: string): Entry[] => defaultCodes(e, name, () => true)
   const shape = typeShape(type, { program: e.file.program, defaultsOf, outer: [] })
   if (shape === null) return value
-  return call(`${e.file.helper('checked')}<${e.file.typeOrAny(type)}>`, value.doc, shape)
+  return call(
+    `${e.file.helper('checked')}<${e.file.typeOrAny(type)}>`,
+    value.doc,
+    shape,
+    ...(allowsMore ? ['true'] : [])
+  )
 }
 
 // Calls
