@@ -119,7 +119,8 @@ function callNamed(inference: Inference, callee: Identifier, site: CallSite): Ty
         inferAll(inference, site.args)
         return ANY
       }
-      return callValue(inference, inference.infer(callee), callee, site)
+      // A component of another language takes its properties by name.
+      return callValue(inference, inference.infer(callee), callee, site, true)
     }
     case 'root':
       inferAll(inference, site.args)
@@ -459,8 +460,9 @@ function reportSpawn(context: Context, named: Expression): void {
   })
 }
 
-function callValue(inference: Inference, callee: Type, at: Span, site: CallSite): Type {
+function callValue(inference: Inference, callee: Type, at: Span, site: CallSite, takesNames = false): Type {
   const { context } = inference
+  const shown = 'name' in at && typeof at.name === 'string' ? `\`${at.name}\`` : 'the function'
   if (unwrapped(callee).kind === 'var') context.settle()
   const type = unwrapped(callee)
   switch (type.kind) {
@@ -473,12 +475,16 @@ function callValue(inference: Inference, callee: Type, at: Span, site: CallSite)
       )
     }
     case 'var': {
+      if (!takesNames) refuseNames(context, shown, site)
       const args = site.args.map(({ value }) => param(unwrapped(inference.infer(value))))
       const returned = newVar(site.at)
       if (!unify(type, fn(args, returned))) context.report('typecheck.not_a_function', 'this value calls itself', at)
       return returned
     }
     case 'any':
+      if (!takesNames) refuseNames(context, shown, site)
+      inferAll(inference, site.args)
+      return type
     case 'error':
     case 'never':
       inferAll(inference, site.args)
@@ -491,6 +497,17 @@ function callValue(inference: Inference, callee: Type, at: Span, site: CallSite)
     }
   }
 }
+
+/** Reports named arguments of a function whose parameters are known only when the program runs. */
+function refuseNames(context: Context, callee: string, { args }: CallSite): void {
+  const named = args.find(({ name }) => name !== null)?.name
+  if (named === undefined || named === null) return
+  context.report('typecheck.arity', `the names of the parameters of ${callee} are unknown`, named, {
+    suggestions: [BY_POSITION]
+  })
+}
+
+const BY_POSITION = 'pass the arguments without names, in the order of the parameters'
 
 /** Compares arguments with parameters. Returns the result type of the call. */
 function passed(
@@ -558,8 +575,8 @@ function orderOf(context: Context, callee: Callee, site: CallSite): number[] | n
     } else {
       index = takesNames ? params.findIndex(each => each.name === name.text) : -1
       if (index < 0) {
+        if (!isWrong || params.some(each => each.name !== null)) reportParameter(context, name, callee)
         isWrong = true
-        reportParameter(context, name, callee)
       }
     }
     if (taken.has(index) && !isVariadic) isWrong = reportCount(context, callee, site, isWrong)
@@ -583,6 +600,7 @@ function reportParameter(context: Context, argument: { readonly text: string } &
   const names = callee.takesNames ? callee.params.flatMap(({ name }) => (name === null ? [] : [name])) : []
   const near = nearName(argument.text, names)
   context.report('typecheck.arity', `\`${callee.name}\` has no parameter \`${argument.text}\``, argument, {
+    ...(names.length === 0 && callee.params.length > 0 ? { suggestions: [BY_POSITION] } : {}),
     ...(callee.declared === null ? {} : { related: [{ span: callee.declared, message: 'declared here' }] }),
     ...spellingFix(near, argument)
   })

@@ -462,7 +462,7 @@ export class BodyInference implements Inference {
     if (target.kind !== 'any' && target.kind !== 'var') return target
     if (resolved(first).kind === 'never') return second
     // Where any value fits, branches may have different types.
-    return target.kind === 'var' || resolved(second).kind === 'never' || unify(first, second) ? first : ANY
+    return target.kind === 'var' || resolved(second).kind === 'never' ? first : commonType([first, second])
   }
 
   #checkMatch(expression: Match, expected: Type, why: Why): Type {
@@ -533,8 +533,11 @@ export class BodyInference implements Inference {
     const { context } = this
     const target = asList(unwrappedOption(expected, why))
     if (target.kind === 'any') {
-      for (const item of expression.items) this.check(item, ANY, why)
-      return context.record(expression, list(ANY))
+      const types = expression.items.map(item => {
+        this.check(item, ANY, why)
+        return context.types[item.id] ?? ANY
+      })
+      return context.record(expression, list(types.length === 0 ? newVar(expression) : commonType(types)))
     }
     if (target.kind !== 'named' || (target.def !== LIST && target.def !== SET)) {
       return coerce(context, expression, this.infer(expression), expected, why)
@@ -906,4 +909,9 @@ function unwrappedRoute(expected: Type): Type {
   if (type.kind !== 'answer') return type
   const inner = resolved(type.value)
   return inner.kind === 'named' && (inner.def === RESULT || inner.def === OPTION) ? inner : result(inner)
+}
+
+/** Returns the type of values where any value fits: any, if they have different types. */
+function commonType([first = ANY, ...others]: readonly Type[]): Type {
+  return others.every(other => unify(first, other) && show(first) === show(other)) ? first : ANY
 }

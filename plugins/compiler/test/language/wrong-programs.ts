@@ -311,6 +311,15 @@ fn f() to int { q("a") } // E arg_mismatch`
 }`
   ],
 
+  'names of arguments': [
+    `fn f(act: any) to any { act(b=1, a=2) } // E arity`,
+    `fn f(act: fn(int, int) to int) to int { act(b=1, a=2) } // E arity`,
+    `fn f(act) { act(b=1, a=2) } // E arity`,
+    `fn f(x: any) { let r = { act: x }
+    r.act(a=1) // E arity
+}`
+  ],
+
   'properties of components': [
     `component C() { view: <Missing a={1}/> } // W undefined`,
     `component C() {
