@@ -35,6 +35,9 @@ const RIGHT: Readonly<Record<string, string>> = {
     'fn main() { let c = [1].len() is 1\n let r = { x: 1 }\n let p = P { x: 2.0, y: 4 }\n let a = if c { r } else { p }\n' +
     'let b = match c { true => r\n false => p }\n let d = [p, r]\n let e = if c { [r] } else { [p] }\n let f = if c { { x: 1 } } else { p }\n' +
     'print(a.y, b.y, d[1].y, e[0].y, f.y, either(true).y, either(false).y) }',
+  'lists without elements in a branch have the elements of the other':
+    'fn main() { print(if false { [] + [] } else { [(0, 0)] }, if false { [] } else { [(1, Some(2))] }, [[], [(3, 4)]])\n' +
+    'print([(1, 2), (3, 4)], [1, "a"], [Some(1), None], match 1 { 1 => [None] + [], _ => [Some(1)] }) }',
   'a struct of a generic type, and matches on a generic type':
     'type Tree[T] = | Leaf | Node(left: Tree[T], value: T, right: Tree[T])\n' +
     'fn size[T](tree: Tree[T]) to int { match tree { Leaf => 0\n Node(a, _, b) => size(a) + 1 + size(b) } }\n' +
@@ -49,6 +52,13 @@ const RIGHT: Readonly<Record<string, string>> = {
   'constructors are values':
     'type S = | Word(text: str) | Empty\nfn main() { print(["a", "b"].map(Word), [1].map(Some), [1].map(Ok)) }',
   'decimals are compared by value': 'fn main() { print(1.50dec is 1.5dec, 0dec isnt 0.00dec, 2dec > 1.99dec) }',
+  'decimals in other values are compared by value':
+    'type D { d: dec\n n: List[D] }\ntype S = | Price(p: dec) | Free\n' +
+    'fn main() { print([1dec] is [1.0dec], [1dec] isnt [1.1dec], [2dec, 10dec].contains(10.00dec), Some(1dec) is Some(1.0dec))\n' +
+    'print((1, 1dec) is (1, 1.0dec), { a: 1dec } is { a: 1.0dec }, Price(1dec) is Price(1.0dec), [(1, 2dec)].contains((1, 2.0dec)))\n' +
+    'let m: Map[str, dec] = { a: 1dec }\n let n: Map[str, dec] = { a: 1.0dec }\n let r: Result[dec] = Ok(100dec)\n print(m is n, r is Ok(100.0dec), r is Ok(2dec))\n' +
+    'print(D { d: 1dec, n: [D { d: 2dec, n: [] }] } is D { d: 1.0dec, n: [D { d: 2.0dec, n: [] }] }, [2dec, 10dec, 1.5dec].sort())\n' +
+    'print(match 0.1000000000000000055511151231257827dec { 0.1dec => "equal", _ => "other" }, match (1, 1.0dec) { (1, 1dec) => "a", _ => "b" }) }',
   'the smaller and the greater of ordered values':
     'fn main() { print(std.math.min("b", "a"), std.math.max(1.5dec, 1.25dec), std.math.max(2, 3)) }',
   'a replacement with the signs of a pattern of JavaScript':

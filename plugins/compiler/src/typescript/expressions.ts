@@ -1265,7 +1265,7 @@ function matchInto(e: Emitter, { subject, arms }: Hir.Match, sink: Sink): void {
   const isFixed = made.known !== undefined || (isOpen(subject) && !isTuple)
   const held = isFixed ? withType(e, subject, made) : made
   const value = named(e, isTuple ? { ...made, doc: [made.doc, ' as const'] } : held, 'value')
-  const tests = arms.map(arm => arm.patterns.map(pattern => patternTest(pattern, value, type, e.file.program)))
+  const tests = arms.map(arm => arm.patterns.map(pattern => patternTest(pattern, value, type, e.file)))
   if (isSwitch(e, arms, tests, type)) switchInto(e, value, arms, tests, type, sink)
   else conditionsInto(e, value, arms, tests, type, sink)
   for (const { body } of arms) forget(e, body)

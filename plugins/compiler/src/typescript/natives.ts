@@ -12,6 +12,7 @@ import {
   stable,
   type TypeScriptCode
 } from './code.ts'
+import { decimalPlaces, withPlainDecimals } from './decimals.ts'
 import { type Emitter, named, textOf } from './emitter.ts'
 import { textShape } from './text-shape.ts'
 import { ANY, isList, isNamed, isScalar, itemOf } from './value-types.ts'
@@ -218,8 +219,14 @@ const LIST: Readonly<Record<string, MethodTranslation>> = {
       Level.choice
     )
   },
-  contains: invocation =>
-    isScalar(itemOf(invocation.type)) ? own('includes')(invocation) : helpedOn('contains')(invocation),
+  contains: invocation => {
+    const { e, object, type, types } = invocation
+    if (isScalar(itemOf(type))) return own('includes')(invocation)
+    const places = decimalPlaces(itemOf(type), e.file.program) ?? decimalPlaces(types[0] ?? ANY, e.file.program)
+    if (places === null) return helpedOn('contains')(invocation)
+    const items = code([operand(withPlainDecimals(e, object, `{ each: ${places} }`), Level.relation), ' as unknown[]'])
+    return call(e.file.helper('contains'), items.doc, withPlainDecimals(e, first(invocation), places).doc)
+  },
   join: invocation => {
     const { e, object, type } = invocation
     const item = itemOf(type)

@@ -1,6 +1,7 @@
 import type { Hir } from '@svc/contracts'
 import { type Doc, group, indent, line } from '../doc/doc.ts'
 import { call, code, Level, operand, type TypeScriptCode } from './code.ts'
+import { decimalPlaces, withPlainDecimals } from './decimals.ts'
 import { type Emitter, textOf } from './emitter.ts'
 import { isList, isNamed, isScalar } from './value-types.ts'
 
@@ -48,7 +49,10 @@ export function binaryCode(e: Emitter, operator: Hir.BinaryOperator, left: Opera
       }
       // A comparison with null suffices for a value without fields.
       if (isScalar(a) || isScalar(b)) break
-      const same = helped('same')
+      const [places, others] = [decimalPlaces(a, e.file.program), decimalPlaces(b, e.file.program)]
+      const plain = (value: TypeScriptCode, of: string | null): Doc =>
+        of === null ? value.doc : withPlainDecimals(e, value, of).doc
+      const same = call(e.file.helper('same'), plain(left.code, places ?? others), plain(right.code, others ?? places))
       return operator === 'is' ? same : code(['!', same.doc], Level.prefix)
     }
     case 'add':

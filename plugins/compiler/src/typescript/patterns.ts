@@ -1,4 +1,5 @@
 import type { Hir } from '@svc/contracts'
+import type { EmittedModule } from './module.ts'
 import { literal, propertyKey } from './names.ts'
 import type { EmittedProgram } from './program.ts'
 import { ANY, isNamed } from './value-types.ts'
@@ -13,42 +14,35 @@ export interface PatternTest {
 const NOTHING: PatternTest = { tests: [], bindings: [] }
 
 /** Translates a pattern. `value` is the TypeScript of the matched value; it may be evaluated more than once. */
-export function patternTest(pattern: Hir.Pattern, value: string, type: Hir.Type, program: EmittedProgram): PatternTest {
+export function patternTest(pattern: Hir.Pattern, value: string, type: Hir.Type, file: EmittedModule): PatternTest {
   switch (pattern.kind) {
     case 'Wildcard':
       return NOTHING
     case 'Bind':
       return { tests: [], bindings: [{ local: pattern.local, value }] }
     case 'Literal':
-      return test(literalTest(pattern.value, value, type))
+      return test(literalTest(pattern.value, value, type, file))
     case 'Tuple': {
       const items = type.kind === 'tuple' ? type.items : []
-      return all(
-        pattern.items.map((item, index) => patternTest(item, `${value}[${index}]`, items[index] ?? ANY, program))
-      )
+      return all(pattern.items.map((item, index) => patternTest(item, `${value}[${index}]`, items[index] ?? ANY, file)))
     }
     case 'Variant':
-      return variantTest(pattern, value, type, program)
+      return variantTest(pattern, value, type, file)
   }
 }
 
 type VariantPattern = Extract<Hir.Pattern, { kind: 'Variant' }>
 
-function variantTest(
-  { name, args }: VariantPattern,
-  value: string,
-  type: Hir.Type,
-  program: EmittedProgram
-): PatternTest {
-  const own = program.variant(name)
-  if (own === undefined) return builtinTest(name, args[0], value, type, program)
-  const fields = program.variantsOf(type)?.find(each => each.name === name)?.fields ?? []
+function variantTest({ name, args }: VariantPattern, value: string, type: Hir.Type, file: EmittedModule): PatternTest {
+  const own = file.program.variant(name)
+  if (own === undefined) return builtinTest(name, args[0], value, type, file)
+  const fields = file.program.variantsOf(type)?.find(each => each.name === name)?.fields ?? []
   return all([
     test(`${value}._tag === ${literal(name)}`),
     ...args.map((arg, index) => {
       const [key, fieldType] = fields[index] ?? [`_${index}`, ANY]
       const access = propertyKey(key) === key ? `${value}.${key}` : `${value}[${literal(key)}]`
-      return patternTest(arg, access, fieldType, program)
+      return patternTest(arg, access, fieldType, file)
     })
   ])
 }
@@ -58,11 +52,11 @@ function builtinTest(
   inner: Hir.Pattern | undefined,
   value: string,
   type: Hir.Type,
-  program: EmittedProgram
+  file: EmittedModule
 ): PatternTest {
   const held = type.kind === 'named' ? type.args : []
   const within = (at: string, innerType: Hir.Type = ANY): PatternTest =>
-    inner === undefined ? NOTHING : patternTest(inner, at, innerType, program)
+    inner === undefined ? NOTHING : patternTest(inner, at, innerType, file)
   switch (name) {
     case 'Some':
       return all([test(`${value} != null`), within(value, held[0])])
@@ -78,7 +72,8 @@ function builtinTest(
 function literalTest(
   literalValue: Extract<Hir.Pattern, { kind: 'Literal' }>['value'],
   subject: string,
-  type: Hir.Type
+  type: Hir.Type,
+  file: EmittedModule
 ): string {
   switch (literalValue.kind) {
     case 'Bool': {
@@ -88,7 +83,7 @@ function literalTest(
     case 'Str':
       return `${subject} === ${literal(literalValue.value)}`
     case 'Decimal':
-      return `Number(${subject}) === ${Number(literalValue.digits)}`
+      return `${file.helper('compare_decimals')}(${subject}, ${literal(literalValue.digits)}) === 0`
     default:
       return `${subject} === ${literalValue.value}`
   }

@@ -14,6 +14,41 @@ function scaled(a: string, b: string): readonly [bigint, bigint, number] {
 }
 `
   },
+  plain_decimals: {
+    source: `/** Places of decimals in a value. \`up\` refers to the fields or cases so many levels up. */
+type Places =
+  | 'dec'
+  | { readonly tuple: readonly (Places | null)[] }
+  | { readonly each: Places }
+  | { readonly fields: Readonly<Record<string, Places>> }
+  | { readonly cases: Readonly<Record<string, Readonly<Record<string, Places>>>> }
+  | { readonly up: number }
+
+/** Returns a value whose decimals have no zeros at the end, so that equal values have equal content. */
+export function plain_decimals(value: unknown, places: Places | null, outer: readonly Places[] = []): unknown {
+  if (places === null || value === null || value === undefined) return value
+  if (places === 'dec') {
+    return typeof value === 'string' && value.includes('.') ? value.replace(/\\.?0+$/, '').replace(/^-0$/, '0') : value
+  }
+  if ('up' in places) {
+    const at = outer.length - places.up
+    return plain_decimals(value, outer[at] ?? null, outer.slice(0, at))
+  }
+  if (Array.isArray(value)) {
+    if ('tuple' in places) return value.map((item, index) => plain_decimals(item, places.tuple[index] ?? null, outer))
+    return 'each' in places ? value.map(item => plain_decimals(item, places.each, outer)) : value
+  }
+  if (typeof value !== 'object' || 'tuple' in places) return value
+  const within = 'each' in places ? outer : [...outer, places]
+  const fields = 'fields' in places ? places.fields : 'cases' in places ? places.cases[String((value as { readonly _tag?: unknown })._tag)] : {}
+  return Object.fromEntries(
+    Object.entries(value).map(
+      ([key, part]) => [key, plain_decimals(part, 'each' in places ? places.each : (fields?.[key] ?? null), within)] as const
+    )
+  )
+}
+`
+  },
   decimal: {
     source: `function decimal(digits: bigint, places: number): string {
   const sign = digits < 0n ? '-' : ''
