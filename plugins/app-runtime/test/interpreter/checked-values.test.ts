@@ -84,6 +84,16 @@ t.test('JSON of another type is refused with the place in the value', async t =>
   for (const [type, json, reason] of REFUSED) t.equal(assigned(type, json), `RUN_TYPE ${reason}`, `${type} of ${json}`)
 })
 
+t.test('a member that the type does not declare is refused, but kept in a record of known type', async t => {
+  const program = (main: string) =>
+    run(`type P { x: int  y: int = 3 }\nfn of(v: any) to P { v }\nfn main() {\n    ${main}\n}\n`)
+  const refused = program('of({ x: 2, extra: 4 })')
+  t.equal(refused.code, 'RUN_TYPE')
+  t.match(refused.error?.message, /v\.extra: expected nothing, since P has no such member, found 4$/)
+  const kept = program('let rs = [{ x: 2, extra: 4 }]\n    let ps: List[P] = rs\n    print(ps[0].y)')
+  t.same([kept.error, kept.lines], [null, ['3']])
+})
+
 t.test('the failure names the checked value, and its position in the source', async t => {
   const { code, error } = run(
     `type Row { tags: List[str] }\nfn first(row: any) to str {\n    let row2: Row = row\n    row2.tags[0]\n}\nfn main() {\n    first({ tags: ["a", 1] })\n}\n`
