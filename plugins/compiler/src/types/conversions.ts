@@ -79,28 +79,26 @@ function withCheck(value: Type, target: Type, conversion: Conversion): Conversio
   return conversion
 }
 
-/** True if a part of a value has type any, but another type in the expected one. Functions cannot be checked. */
-function closesAny(value: Type, target: Type): boolean {
+/**
+ * True if a part of a value has type any, but another type in the expected one. Functions cannot be checked. `seen`: the
+ * pairs without such a part, since a type may contain another any number of times.
+ */
+function closesAny(value: Type, target: Type, seen: Map<Type, Set<Type>> = new Map()): boolean {
   if (value === target || target.kind === 'any' || target.kind === 'error' || target.kind === 'var') return false
-  switch (value.kind) {
-    case 'any':
-      return target.kind !== 'fn' && target.kind !== 'rigid'
-    case 'named':
-      if (target.kind !== 'named' || value.def !== target.def) return false
-      return value.args.some((arg, index) => closesAny(resolved(arg), resolved(target.args[index] ?? ANY)))
-    case 'tuple':
-      if (target.kind !== 'tuple') return false
-      return value.items.some((item, index) => closesAny(resolved(item), resolved(target.items[index] ?? ANY)))
-    case 'record': {
-      if (target.kind !== 'record') return false
-      for (const [name, field] of value.fields) {
-        if (closesAny(resolved(field), resolved(target.fields.get(name) ?? ANY))) return true
-      }
-      return false
-    }
-    default:
-      return false
+  if (value.kind === 'any') return target.kind !== 'fn' && target.kind !== 'rigid'
+  const others = seen.get(value) ?? new Set()
+  if (others.has(target)) return false
+  seen.set(value, others.add(target))
+  const closes = (part: Type, wanted: Type | undefined): boolean =>
+    closesAny(resolved(part), resolved(wanted ?? ANY), seen)
+  if (value.kind === 'named' && target.kind === 'named') {
+    return value.def === target.def && value.args.some((arg, index) => closes(arg, target.args[index]))
   }
+  if (value.kind === 'tuple' && target.kind === 'tuple') {
+    return value.items.some((item, index) => closes(item, target.items[index]))
+  }
+  if (value.kind !== 'record' || target.kind !== 'record') return false
+  return [...value.fields].some(([name, field]) => closes(field, target.fields.get(name)))
 }
 
 /**
@@ -221,12 +219,25 @@ function rowTo(value: NamedType, target: NamedType): Conversion | false {
 /** Types whose elements convert like separate values. */
 const CONVERTED: ReadonlySet<TypeDef> = new Set([LIST, OPTION, MAP, PAGE, RESULT])
 
+/** Results for pairs of types, since a type may contain another any number of times. */
+type KnownPairs = Map<Type, Map<Type, Conversion | null | false>>
+
 /**
  * Returns how the parts of a value become those of the expected type: null if they are such parts already, or links
  * of variables suffice; false if they cannot. Records and rows become structs; other parts must be equal.
  */
-function recordsInside(value: Type, target: Type): Conversion | null | false {
+function recordsInside(value: Type, target: Type, known: KnownPairs = new Map()): Conversion | null | false {
   const [from, to] = [resolved(value), resolved(target)]
+  const ofValue = known.get(from) ?? new Map<Type, Conversion | null | false>()
+  known.set(from, ofValue)
+  const earlier = ofValue.get(to)
+  if (earlier !== undefined) return earlier
+  const found = recordsOf(from, to, known)
+  ofValue.set(to, found)
+  return found
+}
+
+function recordsOf(from: Type, to: Type, known: KnownPairs): Conversion | null | false {
   if (to.kind === 'named' && to.def.kind === 'struct') {
     const isRow = from.kind === 'named' && from.def.kind === 'row'
     if (from.kind === 'record' || isRow) {
@@ -238,7 +249,7 @@ function recordsInside(value: Type, target: Type): Conversion | null | false {
   if (parts === null || wanted === null || parts.length !== wanted.length) return unify(from, to) ? null : false
   let converts = false
   for (const [index, part] of parts.entries()) {
-    const inside = recordsInside(part, wanted[index] ?? ANY)
+    const inside = recordsInside(part, wanted[index] ?? ANY, known)
     if (inside === false) return false
     converts ||= inside !== null
   }
