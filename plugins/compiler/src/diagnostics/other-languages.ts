@@ -1,4 +1,4 @@
-/** What to write for names that other languages have. */
+/** Advice for names that other languages have. */
 const NAMES: Readonly<Record<string, string>> = {
   True: 'write `true`',
   False: 'write `false`',
@@ -21,7 +21,7 @@ const NAMES: Readonly<Record<string, string>> = {
   def: 'write `fn` at the top level'
 }
 
-/** What to write for types that other languages have. */
+/** Advice for types that other languages have. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'str',
   String: 'str',

@@ -20,15 +20,15 @@ import { BOOL } from './builtin-types.ts'
 import type { Expected } from './calls.ts'
 import type { Context, Why } from './context.ts'
 import type { Signature } from './declare.ts'
-import { checkForm } from './form-handlers.ts'
 import type { BodyInference } from './infer.ts'
 import { checkOptions } from './options.ts'
+import { checkForm } from './pages/form-handlers.ts'
+import { checkRoute } from './pages/route-loaders.ts'
+import { checkUrl } from './pages/url-parameters.ts'
 import { bindPattern } from './patterns.ts'
 import { meaningOf, reportUndefined } from './resolve.ts'
-import { checkRoute } from './route-loaders.ts'
 import { ANY, answer, named, type Type, unannotated } from './type.ts'
 import { unify } from './unify.ts'
-import { checkUrl } from './url-parameters.ts'
 
 /** Decorators whose arguments may use the parameters of the function. */
 const CONDITIONS: ReadonlySet<string> = new Set(['require', 'ensure', 'invariant'])

@@ -274,14 +274,17 @@ function isComplete(value: RecordType | NamedType, target: NamedType): boolean {
   return true
 }
 
-/** True if a function can replace another: a result that is not used may have any type. */
+/**
+ * True if a function can replace another: a result that is not used may have any type. A parameter of type any takes
+ * each value, and leaves the type of the value open.
+ */
 function fitsFunction(value: Extract<Type, { kind: 'fn' }>, target: Extract<Type, { kind: 'fn' }>): boolean {
   if (value.params.length < target.params.length) return false
   for (const [index, { type, isOptional }] of value.params.entries()) {
     const given = target.params[index]
     if (given === undefined) {
       if (!isOptional) return false
-    } else if (!unify(given.type, type)) return false
+    } else if (resolved(type).kind !== 'any' && !unify(given.type, type)) return false
   }
   const wanted = resolved(target.result)
   if (wanted === UNIT) return true

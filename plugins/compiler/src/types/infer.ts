@@ -30,13 +30,13 @@ import { asList, coerce, conversionTo, reportMismatch, unwrapped } from './conve
 import { inferIndex, inferMember, inferTupleIndex } from './members.ts'
 import { inferBinary, inferUnary, type Joined, join, operands } from './operators.ts'
 import { checkOperand, checkOptions, isDetached } from './options.ts'
+import { inferElement } from './pages/views.ts'
 import { bindLocal, bindPattern } from './patterns.ts'
 import { checkRecord, inferRecord, inferStruct } from './records.ts'
 import { checkMutable, inferName } from './resolve.ts'
 import { show } from './show.ts'
 import { ANY, ERROR, fn, NEVER, newVar, type ParamType, resolved, type Type, tuple, unannotated } from './type.ts'
 import { unify } from './unify.ts'
-import { inferElement } from './views.ts'
 
 const CONDITION: Why = { code: 'typecheck.condition', message: 'a condition must be a `bool`' }
 

@@ -44,13 +44,19 @@ export function inferTypes(declared: Hir.Type, used: Hir.Type, known: Map<string
   const all = (parts: readonly Hir.Type[], others: readonly Hir.Type[]): void => {
     for (const [index, part] of parts.entries()) inferTypes(part, others[index] ?? ANY, known)
   }
-  if (declared.kind === 'param') {
-    const isBetter = (known.get(declared.name) ?? ANY).kind === 'any'
-    if (isBetter) known.set(declared.name, used)
-  } else if (declared.kind === 'named' && used.kind === 'named') all(declared.args, used.args)
-  else if (declared.kind === 'tuple' && used.kind === 'tuple') all(declared.items, used.items)
-  else if (declared.kind === 'fn' && used.kind === 'fn')
-    all([...declared.params, declared.result], [...used.params, used.result])
+  switch (declared.kind) {
+    case 'param':
+      if ((known.get(declared.name) ?? ANY).kind === 'any') known.set(declared.name, used)
+      return
+    case 'named':
+      if (used.kind === 'named') all(declared.args, used.args)
+      return
+    case 'tuple':
+      if (used.kind === 'tuple') all(declared.items, used.items)
+      return
+    case 'fn':
+      if (used.kind === 'fn') all([...declared.params, declared.result], [...used.params, used.result])
+  }
 }
 
 /** Converts a type to the form in which it is printed; null if a part is unknown. `unknown` is the form of such parts. */

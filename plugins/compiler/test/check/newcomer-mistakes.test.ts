@@ -13,6 +13,7 @@ interface Mistake {
 }
 
 const MISTAKES: readonly Mistake[] = [
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the mistake is a template string
   { what: 'a template string', source: 'fn f(n: str) to str { `Hi ${n}` }', at: '`Hi ${n}`', advice: 'write "…"' },
   { what: 'const in a function', source: 'fn f() to int { const x = 1;\n x }', at: 'const', advice: 'write let' },
   {

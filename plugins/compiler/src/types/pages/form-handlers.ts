@@ -1,9 +1,9 @@
-import type { Form } from '../syntax/ast.ts'
-import type { Context } from './context.ts'
-import { conversionTo } from './conversions.ts'
-import { isCallable, meaningOf, reportUndefined } from './resolve.ts'
-import { show } from './show.ts'
-import { record, resolved, type Type } from './type.ts'
+import type { Form } from '../../syntax/ast.ts'
+import type { Context } from '../context.ts'
+import { conversionTo } from '../conversions.ts'
+import { isCallable, meaningOf, reportUndefined } from '../resolve.ts'
+import { show } from '../show.ts'
+import { record, resolved, type Type } from '../type.ts'
 
 /**
  * Compares the fields of a form with the parameters of the function that takes them: a parameter with the name of a

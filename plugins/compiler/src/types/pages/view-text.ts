@@ -1,6 +1,6 @@
-import type { Expression, Identifier, StringLiteral } from '../syntax/ast-expressions.ts'
-import type { Context } from './context.ts'
-import { isExempt, knownNames, meaningOf, nearest } from './resolve.ts'
+import type { Expression, Identifier, StringLiteral } from '../../syntax/ast-expressions.ts'
+import type { Context } from '../context.ts'
+import { isExempt, knownNames, meaningOf, nearest } from '../resolve.ts'
 
 /** Reports mistakes in the text of an element. Returns children that were reported as text without quotes. */
 export function checkText(context: Context, children: readonly Expression[]): ReadonlySet<Expression> {

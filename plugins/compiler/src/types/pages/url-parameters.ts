@@ -1,7 +1,7 @@
-import type { UrlDeclaration } from '../syntax/ast.ts'
-import type { Context } from './context.ts'
-import { show } from './show.ts'
-import { resolved, type Type } from './type.ts'
+import type { UrlDeclaration } from '../../syntax/ast.ts'
+import type { Context } from '../context.ts'
+import { show } from '../show.ts'
+import { resolved, type Type } from '../type.ts'
 
 /** Types whose values have one text in an address. */
 const WITH_TEXT: ReadonlySet<string> = new Set(['str', 'char', 'int', 'float', 'dec', 'bool', 'Id'])

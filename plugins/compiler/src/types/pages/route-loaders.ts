@@ -1,10 +1,10 @@
 import { pathParameters } from '@svc/contracts'
-import type { RouteEntry } from '../syntax/ast.ts'
-import { RESULT } from './builtin-types.ts'
-import type { Context } from './context.ts'
-import { conversionTo, unwrapped } from './conversions.ts'
-import { show } from './show.ts'
-import { ANY, resolved, type Type } from './type.ts'
+import type { RouteEntry } from '../../syntax/ast.ts'
+import { RESULT } from '../builtin-types.ts'
+import type { Context } from '../context.ts'
+import { conversionTo, unwrapped } from '../conversions.ts'
+import { show } from '../show.ts'
+import { ANY, resolved, type Type } from '../type.ts'
 
 /** Reports a page whose loader is not a query, or has a result that none of the properties of its component accepts. */
 export function checkRoute(context: Context, entry: RouteEntry, base: string): void {
