@@ -2,9 +2,9 @@ import type { Expr, Stmt } from './expressions.ts'
 
 export type HirNode = Expr | Stmt
 
-/** Marks the end of a `switch` over all kinds of nodes. */
-export function unreachable(node: never): never {
-  throw new Error(`no node of this kind exists: ${JSON.stringify(node)}`)
+/** Marks the end of a `switch` over all kinds of nodes, types or operators. */
+export function unreachable(value: never): never {
+  throw new TypeError(`not expected here: ${String((value as { readonly kind?: unknown }).kind ?? value)}`)
 }
 
 /** Returns the parts of a node that are code themselves, in the order of their evaluation. */

@@ -1,7 +1,7 @@
 import { defineOperation, t } from '@svc/plugin-sdk'
 
 /** Maximum characters of a program. */
-export const MAX_SOURCE = 262_144
+const MAX_SOURCE = 262_144
 
 const nullableText = (description: string) => t.nullable(t.string({ description }))
 const place = (description: string) => t.nullable(t.integer({ minimum: 1, description }))

@@ -15,7 +15,7 @@ import {
 import type { StagedFile, Staging } from './staging.ts'
 
 /** Age in milliseconds after which a file that no row refers to is removed. */
-export const UNUSED_MS = 86_400_000
+const UNUSED_MS = 86_400_000
 
 /** Files removed in one transaction. */
 const REMOVED_AT_ONCE = 500

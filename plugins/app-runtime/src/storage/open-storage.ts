@@ -38,7 +38,7 @@ export function openStorage(
 }
 
 /** Returns the columns that hold files. */
-export function fileColumns(module: Pick<HirModule, 'tables' | 'types'>): FileColumn[] {
+function fileColumns(module: Pick<HirModule, 'tables' | 'types'>): FileColumn[] {
   return module.tables.flatMap(table =>
     table.fields
       .filter(({ type_ann }) => columnType(type_ann, module).kind === 'file')

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AwsV4Signer } from 'aws4fetch'
 import { runErrors } from '../errors.ts'
 
 export interface S3Options {
@@ -96,6 +95,7 @@ export class S3Client {
     const url = this.#url(key)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
     const hash = sha256 ?? (body === undefined ? EMPTY_SHA256 : createHash('sha256').update(body).digest('hex'))
+    const { AwsV4Signer } = await import('aws4fetch')
     const signed = await new AwsV4Signer({
       method,
       url: url.href,

@@ -46,7 +46,7 @@ export function listCodec(item: Codec, name = `List[${item.name}]`, length: numb
 const ANY = 'any'
 
 /** Returns a list, or a JSON array as one. */
-export function listIn(value: Value): readonly Value[] | undefined {
+function listIn(value: Value): readonly Value[] | undefined {
   if (isList(value)) return value
   if (!(value instanceof Json) || !Array.isArray(value.data)) return undefined
   return value.data.map(each => jsonValue(each, value.isBody))
@@ -60,7 +60,7 @@ export function recordIn(value: Value): RecordValue | undefined {
 }
 
 /** Returns a list of checked values: the same list if no check converts a value. */
-export function checkedParts(
+function checkedParts(
   list: readonly Value[],
   codecOf: (index: number) => Codec,
   meter: Meter,

@@ -32,9 +32,6 @@ const RECORDS: readonly BuiltinRecord[] = [
   }
 ]
 
-/** Names of the types. */
-export const BUILTIN_RECORDS: readonly string[] = RECORDS.map(({ name }) => name)
-
 /**
  * Returns the declarations of the builtin records that a module uses, so that the types of its results are described
  * like those it declares. `inferred`: names that it uses without writing them.

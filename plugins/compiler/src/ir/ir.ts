@@ -1,4 +1,21 @@
-import type { HirImport, HirRustImport, HirSpan, HirType, HirTypeDeclaration } from '@svc/contracts'
+import type {
+  HirActivity,
+  HirActor,
+  HirAgent,
+  HirColumn,
+  HirEndpoint,
+  HirFunction,
+  HirHandler,
+  HirMigration,
+  HirModule,
+  HirProcess,
+  HirResource,
+  HirRoute,
+  HirStateField,
+  HirTable,
+  HirTool,
+  HirTypeDeclaration
+} from '@svc/contracts'
 import type { DefId, IrBlock, IrExpression, IrParam } from './ir-expressions.ts'
 
 /**
@@ -6,9 +23,7 @@ import type { DefId, IrBlock, IrExpression, IrParam } from './ir-expressions.ts'
  * enum variant is `{"Variant": payload}`, and spans are byte offsets into the UTF-8 source. Optional keys are
  * extensions that consumers of the original fifteen arrays ignore.
  */
-export interface IrModule {
-  readonly imports: readonly HirImport[]
-  readonly rust_imports: readonly HirRustImport[]
+export interface IrModule extends Pick<HirModule, 'imports' | 'rust_imports'> {
   readonly functions: readonly IrFunction[]
   readonly types: readonly IrTypeDeclaration[]
   readonly routes: readonly IrRoute[]
@@ -24,139 +39,76 @@ export interface IrModule {
   readonly agents: readonly IrAgent[]
 }
 
-export interface IrFunction {
+/** A declaration whose code is in the form of the document. */
+type Written<Declared extends { readonly params?: unknown; readonly code: unknown }> = Omit<
+  Declared,
+  'params' | 'code'
+> & { readonly params: readonly IrParam[]; readonly body: IrBlock }
+
+interface Defined {
   readonly id: DefId
-  readonly name: string
-  readonly generics: readonly string[]
-  readonly params: readonly IrParam[]
-  readonly return_type: HirType | null
-  readonly body: IrBlock
-  readonly is_component: boolean
-  readonly is_async: boolean
-  readonly is_pub: boolean
-  readonly is_mobile_native: boolean
-  readonly is_pure: boolean
-  readonly is_llm: boolean
-  readonly llm_model?: string
-  readonly is_deprecated: boolean
-  /** As in the source: `1h`. */
-  readonly schedule_interval?: string
-  readonly postconditions: readonly IrPostcondition[]
-  readonly span: HirSpan
 }
 
-export interface IrPostcondition {
+export type IrFunction = Written<HirFunction> & Defined & { readonly postconditions: readonly IrPostcondition[] }
+
+interface IrPostcondition {
   readonly condition: IrExpression
   readonly fallback: string | null
 }
 
-export interface IrTypeDeclaration extends HirTypeDeclaration {
-  readonly id: DefId
-}
+type IrTypeDeclaration = HirTypeDeclaration & Defined
 
-export interface IrRoute {
-  readonly method: 'Get' | 'Post' | 'Put' | 'Delete'
-  readonly path: string
-  /** Method and path: `GET /tasks`. */
-  readonly route_contract: string
-  readonly params?: readonly IrParam[]
-  readonly return_type: HirType | null
-  readonly body: IrBlock
-  readonly span: HirSpan
-}
+export type IrRoute = Omit<Written<HirRoute>, 'params'> & { readonly params?: readonly IrParam[] }
 
-export interface IrHandler {
-  readonly event_name: string
-  readonly params: readonly IrParam[]
-  readonly return_type: HirType | null
-  readonly body: IrBlock
-  readonly span: HirSpan
-}
+export type IrHandler = Written<HirHandler>
 
-export interface IrStateField {
-  readonly name: string
-  readonly type_ann: HirType | null
+export interface IrStateField extends HirStateField {
   readonly default?: IrExpression
-  readonly span: HirSpan
 }
 
-export interface IrActor {
-  readonly id: DefId
-  readonly name: string
+export interface IrActor extends Omit<HirActor, 'params' | 'state_fields' | 'handlers' | 'code'>, Defined {
   readonly params?: readonly IrParam[]
   readonly state_fields?: readonly IrStateField[]
   readonly handlers: readonly IrHandler[]
-  readonly span: HirSpan
 }
 
-/** A workflow. */
-export interface IrProcess {
-  readonly id: DefId
-  readonly name: string
-  readonly params: readonly IrParam[]
-  readonly return_type: HirType | null
-  readonly body: IrBlock
-  readonly span: HirSpan
-}
+export type IrProcess = Written<HirProcess> & Defined
 
-export interface IrActivity extends IrProcess {
-  /** Options after `with`. */
-  readonly options?: IrExpression
-}
+export type IrActivity = Written<Omit<HirActivity, 'optionsCode'>> &
+  Defined & {
+    /** Options after `with`. */
+    readonly options?: IrExpression
+  }
 
-export interface IrEndpoint {
-  readonly id: DefId
-  readonly name: string
-  readonly params: readonly IrParam[]
-  readonly return_type: HirType | null
-  readonly body: IrBlock
-  readonly route_path: string
-  readonly span: HirSpan
-}
+export type IrEndpoint = Written<HirEndpoint> & Defined
 
-export interface IrTable {
-  readonly id: DefId
-  readonly name: string
+export interface IrTable extends Omit<HirTable, 'fields'>, Defined {
   /** Columns without `_id`, which every table has. */
   readonly fields: readonly IrColumn[]
-  readonly is_pub: boolean
-  readonly is_deprecated: boolean
-  readonly span: HirSpan
 }
 
-export interface IrColumn {
-  readonly name: string
-  readonly type_ann: HirType
+interface IrColumn extends Omit<HirColumn, 'code'> {
   readonly default?: IrExpression
-  readonly span: HirSpan
 }
 
-export interface IrTool {
-  readonly description: string
+interface IrTool extends Omit<HirTool, 'func'> {
   readonly func: IrFunction
 }
 
-export interface IrResource {
-  readonly uri: string
-  readonly description: string
+interface IrResource extends Omit<HirResource, 'func'> {
   readonly func: IrFunction
 }
 
-export interface IrAgent {
-  readonly id: DefId
-  readonly name: string
-  readonly version: string | null
+export interface IrAgent
+  extends Omit<HirAgent, 'state_fields' | 'handlers' | 'migrations' | 'properties' | 'code'>,
+    Defined {
   readonly state_fields: readonly IrStateField[]
-  readonly handlers: readonly (Omit<IrHandler, 'span'> & { readonly is_traced: boolean; readonly span: HirSpan })[]
+  readonly handlers: readonly (IrHandler & { readonly is_traced: boolean })[]
   readonly migrations: readonly IrMigration[]
   /** Properties such as `instructions` and `tools`. */
   readonly properties?: readonly { readonly name: string; readonly value: IrExpression }[]
-  readonly is_deprecated: boolean
-  readonly span: HirSpan
 }
 
-export interface IrMigration {
-  readonly from_version: string
+interface IrMigration extends Omit<HirMigration, 'code'> {
   readonly body: IrBlock
-  readonly span: HirSpan
 }

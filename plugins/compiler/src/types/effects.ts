@@ -185,7 +185,7 @@ function hostEffects(path: string): Effect[] {
   return []
 }
 
-export function handlersOf({ members }: Actor | Agent): Handler[] {
+function handlersOf({ members }: Actor | Agent): Handler[] {
   return members.flatMap(member => (member.kind === 'Handler' ? [member] : []))
 }
 

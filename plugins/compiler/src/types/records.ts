@@ -134,7 +134,7 @@ function withoutAnswer(target: Type, { def }: NamedType): Type {
 }
 
 /** Compares the entries of a literal with the fields of its type, and reports unknown and missing ones. */
-export function checkFields(
+function checkFields(
   inference: Inference,
   entries: readonly ObjectEntry[],
   owner: NamedType,

@@ -86,7 +86,7 @@ export function isCallable(declaration: Declaration): declaration is Callable {
   return kind === 'Function' || kind === 'ExternFunction' || kind === 'Workflow' || kind === 'Activity'
 }
 
-export function functionType(context: Context, declaration: Callable, origin: Span): Type {
+function functionType(context: Context, declaration: Callable, origin: Span): Type {
   const { generics, params, result } = context.declarations.signature(declaration)
   const type = fn(params, result)
   return generics.length === 0 ? type : substitute(type, freshVars(generics, origin))

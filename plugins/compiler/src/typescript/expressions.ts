@@ -43,12 +43,11 @@ import { armFacts, assuming, eitherKnown, factsOf, forget, know, knownPart } fro
 import { methodCode, type NativeCall, nativeCode, unknownMethodCode } from './natives.ts'
 import { isLiteral, isOpen, isOpenType } from './open-values.ts'
 import { binaryCode, infixCode, type Operand } from './operators.ts'
-import { covers, isIrrefutable, type PatternTest, patternTest } from './patterns.ts'
+import { type ArmTests, bindingsOf, covers, isSwitch, type PatternTest, patternTest } from './patterns.ts'
+import { elementCode, fieldCode, localCode, type PathPart, partCode, storePart } from './places.ts'
 import { isDeviceCall } from './program.ts'
-import type { Binding } from './scope.ts'
 import { lacksInside, typeShape } from './type-shape.ts'
 import {
-  breaks,
   contains,
   diverges,
   isNode,
@@ -261,12 +260,6 @@ function numberCode(text: string): TypeScriptCode {
   return text.startsWith('-') ? fixed(text, Level.prefix) : fixed(text)
 }
 
-function localCode(e: Emitter, binding: Binding): TypeScriptCode {
-  const newest = binding.setter === null ? undefined : e.frame.newest.get(binding.local)
-  if (newest !== undefined) return code(newest)
-  return binding.isVariable ? { ...code(binding.name), known: e.known.get(binding.name) } : constant(e, binding.name)
-}
-
 function functionCode(e: Emitter, node: Hir.FunctionValue): TypeScriptCode {
   const { name } = node
   switch (e.file.program.kindOf(name)) {
@@ -451,28 +444,6 @@ function unaryCode(e: Emitter, { operator, operand: inner }: Hir.Unary): TypeScr
   const isNegative = value.level === Level.prefix
   const made = code(['-', isNegative ? ['(', value.doc, ')'] : operand(value, Level.prefix)], Level.prefix)
   return typeof value.doc === 'string' && /^\d/.test(value.doc) ? { ...made, known: `-${value.doc}` } : made
-}
-
-function fieldCode(object: TypeScriptCode, name: string): TypeScriptCode {
-  const whole = operand(object, Level.postfix)
-  return code(/^[A-Za-z_$][\w$]*$/.test(name) ? [whole, '.', name] : [whole, '[', literal(name), ']'])
-}
-
-/** Reads an element of a list, a character of a string, or an entry of a record. */
-function elementCode(
-  e: Emitter,
-  object: TypeScriptCode,
-  type: Hir.Type,
-  index: TypeScriptCode,
-  indexType: Hir.Type
-): TypeScriptCode {
-  if (isNamed(type, 'str')) return call(e.file.helper('item_at'), ['[...', object.doc, ']'], index.doc)
-  return code([e.file.helper(isKey(type, indexType) ? 'entry_of' : 'item_at'), '(', object.doc, ', ', index.doc, ')'])
-}
-
-/** True if an index is the key of an entry. */
-function isKey(type: Hir.Type, indexType: Hir.Type): boolean {
-  return isNamed(type, 'Map') || isNamed(indexType, 'str')
 }
 
 function ifCode(e: Emitter, node: Hir.If): TypeScriptCode {
@@ -1156,64 +1127,6 @@ function updatePart(e: Emitter, { place, operator, value }: Hir.Update): void {
   storePart(e, place.root as Hir.LocalId, fixed, changes ? stable(named(e, changed, 'changed')) : changed)
 }
 
-type PathPart = { readonly field: string } | { readonly index: TypeScriptCode; readonly type: Hir.Type }
-
-/** Returns the type of a part of a variable. */
-function partType(e: Emitter, local: Hir.LocalId, path: readonly PathPart[]): Hir.Type {
-  return path.reduce<Hir.Type>((type, part) => {
-    if ('index' in part) return isNamed(type, 'str') ? type : itemType(type)
-    return e.file.program.fieldType(type, part.field)
-  }, localOf(e, local).type)
-}
-
-function itemType(type: Hir.Type): Hir.Type {
-  return type.kind === 'named' ? (type.args[type.name === 'Map' ? 1 : 0] ?? ANY) : ANY
-}
-
-/** Reads a part of a variable. */
-function partCode(e: Emitter, local: Hir.LocalId, path: readonly PathPart[]): TypeScriptCode {
-  const part = path.at(-1)
-  if (part === undefined) return localCode(e, bindingOf(e, local))
-  const outer = path.slice(0, -1)
-  const object = partCode(e, local, outer)
-  if ('index' in part) return elementCode(e, object, partType(e, local, outer), part.index, part.type)
-  return fieldCode(object, part.field)
-}
-
-/** Assigns a part of a variable: a changed copy replaces the whole. */
-function storePart(e: Emitter, local: Hir.LocalId, path: readonly PathPart[], value: TypeScriptCode): void {
-  const part = path.at(-1)
-  if (part === undefined) {
-    storeLocal(e, local, value)
-    return
-  }
-  const outer = path.slice(0, -1)
-  const object = partCode(e, local, outer)
-  const type = partType(e, local, outer)
-  storePart(
-    e,
-    local,
-    outer,
-    code('index' in part ? withEntry(e, object, type, part, value) : withField(object, part.field, value))
-  )
-}
-
-function withEntry(
-  e: Emitter,
-  object: TypeScriptCode,
-  type: Hir.Type,
-  { index, type: indexType }: Extract<PathPart, { index: unknown }>,
-  value: TypeScriptCode
-): Doc {
-  if (isKey(type, indexType)) return ['{ ...', object.doc, ', [', index.doc, ']: ', value.doc, ' }']
-  return [e.file.helper('with_item'), '(', object.doc, ', ', index.doc, ', ', value.doc, ')']
-}
-
-function withField(object: TypeScriptCode, field: string, value: TypeScriptCode): Doc {
-  const key = propertyKey(field)
-  return ['{ ...', object.doc, ', ', value.doc === key ? key : [`${key}: `, value.doc], ' }']
-}
-
 /** Assigns a place, whose indexes are not evaluated yet. */
 export function store(e: Emitter, { root, path }: Hir.Place, value: TypeScriptCode): void {
   if (typeof root !== 'number') throw new TypeError('browsers have no state of actors')
@@ -1221,17 +1134,6 @@ export function store(e: Emitter, { root, path }: Hir.Place, value: TypeScriptCo
     return 'index' in part ? { index: expression(e, part.index), type: typeOf(e, part.index) } : part
   })
   storePart(e, root, parts, value)
-}
-
-function storeLocal(e: Emitter, local: Hir.LocalId, value: TypeScriptCode): void {
-  const { name, setter } = bindingOf(e, local)
-  if (setter === null) {
-    e.out.push([`${name} = `, value.doc])
-    return
-  }
-  const newest = e.frame.newest.get(local)
-  if (newest !== undefined) e.out.push([`${newest} = `, value.doc])
-  e.out.push([`${setter}(`, newest ?? value.doc, ')'])
 }
 
 /** True for an assignment to a state that depends on its previous value, in code that may run after another render. */
@@ -1266,31 +1168,13 @@ function matchInto(e: Emitter, { subject, arms }: Hir.Match, sink: Sink): void {
   const held = isFixed ? withType(e, subject, made) : made
   const value = named(e, isTuple ? { ...made, doc: [made.doc, ' as const'] } : held, 'value')
   const tests = arms.map(arm => arm.patterns.map(pattern => patternTest(pattern, value, type, e.file)))
-  if (isSwitch(e, arms, tests, type)) switchInto(e, value, arms, tests, type, sink)
+  if (isSwitch(arms, tests, type, e.file.program)) switchInto(e, value, arms, tests, type, sink)
   else conditionsInto(e, value, arms, tests, type, sink)
   for (const { body } of arms) forget(e, body)
   // A value that only some arms let pass is still one of these.
   if (arms.some(({ body }) => diverges(body)) && !isNamed(type, 'Option')) {
     for (const arm of arms) for (const [name, known] of armFacts(value, type, arm)) e.known.set(name, known)
   }
-}
-
-type ArmTests = readonly (readonly PatternTest[])[]
-
-function isSwitch(e: Emitter, arms: readonly Hir.MatchArm[], tests: ArmTests, type: Hir.Type): boolean {
-  return (
-    arms.length > 1 &&
-    e.file.program.variantsOf(type) !== null &&
-    arms.every((arm, index) => {
-      const isLast = index === arms.length - 1
-      const fits = arm.patterns.every(
-        (pattern, at) =>
-          (pattern.kind === 'Variant' && tests[index]?.[at]?.tests.length === 1) ||
-          (isLast && arm.patterns.length === 1 && isIrrefutable(pattern))
-      )
-      return fits && arm.guard === null && !breaks(arm.body)
-    })
-  )
 }
 
 function switchInto(
@@ -1366,20 +1250,6 @@ function armTest(e: Emitter, { guard }: Hir.MatchArm, tests: readonly PatternTes
   })
   if (pattern === null) return condition
   return [joined.length === 1 ? pattern : `(${pattern})`, ' && ', condition]
-}
-
-/** Returns the variables of an arm with the code of their values. Alternatives may bind them in different places. */
-function bindingsOf(tests: readonly PatternTest[]): [local: Hir.LocalId, value: string][] {
-  const [first] = tests
-  return (first?.bindings ?? []).map(({ local, value }) => {
-    const values = tests.map(test => test.bindings.find(each => each.local === local)?.value ?? value)
-    const last = values.at(-1) ?? value
-    if (values.every(each => each === last)) return [local, last]
-    const choice = values.slice(0, -1).reduceRight((other, each, index) => {
-      return `${(tests[index]?.tests ?? []).join(' && ') || 'true'} ? ${each} : ${other}`
-    }, last)
-    return [local, `(${choice})`]
-  })
 }
 
 function armBody(e: Emitter, { body }: Hir.MatchArm, tests: readonly PatternTest[], sink: Sink): void {

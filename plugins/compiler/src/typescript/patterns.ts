@@ -2,6 +2,7 @@ import type { Hir } from '@svc/contracts'
 import type { EmittedModule } from './module.ts'
 import { literal, propertyKey } from './names.ts'
 import type { EmittedProgram } from './program.ts'
+import { breaks } from './uses.ts'
 import { ANY, isNamed } from './value-types.ts'
 
 /** Condition of a pattern, and its bound variables. */
@@ -120,4 +121,42 @@ const test = (text: string): PatternTest => ({ tests: [text], bindings: [] })
 
 function all(parts: readonly PatternTest[]): PatternTest {
   return { tests: parts.flatMap(each => each.tests), bindings: parts.flatMap(each => each.bindings) }
+}
+
+export type ArmTests = readonly (readonly PatternTest[])[]
+
+/** True if the arms only distinguish variants, so that a `switch` does it. */
+export function isSwitch(
+  arms: readonly Hir.MatchArm[],
+  tests: ArmTests,
+  type: Hir.Type,
+  program: EmittedProgram
+): boolean {
+  return (
+    arms.length > 1 &&
+    program.variantsOf(type) !== null &&
+    arms.every((arm, index) => {
+      const isLast = index === arms.length - 1
+      const fits = arm.patterns.every(
+        (pattern, at) =>
+          (pattern.kind === 'Variant' && tests[index]?.[at]?.tests.length === 1) ||
+          (isLast && arm.patterns.length === 1 && isIrrefutable(pattern))
+      )
+      return fits && arm.guard === null && !breaks(arm.body)
+    })
+  )
+}
+
+/** Returns the variables of an arm with the code of their values. Alternatives may bind them in different places. */
+export function bindingsOf(tests: readonly PatternTest[]): [local: Hir.LocalId, value: string][] {
+  const [first] = tests
+  return (first?.bindings ?? []).map(({ local, value }) => {
+    const values = tests.map(test => test.bindings.find(each => each.local === local)?.value ?? value)
+    const last = values.at(-1) ?? value
+    if (values.every(each => each === last)) return [local, last]
+    const choice = values.slice(0, -1).reduceRight((other, each, index) => {
+      return `${(tests[index]?.tests ?? []).join(' && ') || 'true'} ? ${each} : ${other}`
+    }, last)
+    return [local, `(${choice})`]
+  })
 }

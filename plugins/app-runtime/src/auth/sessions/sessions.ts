@@ -11,7 +11,7 @@ const TOKEN_BYTES = 32
 
 const DAY_MS = 86_400_000
 /** Time after its last use at which a session ends, in milliseconds. */
-export const SESSION_MS = 30 * DAY_MS
+const SESSION_MS = 30 * DAY_MS
 /** A session is extended at most once in this time, so that reading requests rarely write. */
 const EXTEND_MS = DAY_MS
 /** Maximum number of sessions of one user; a further one ends the oldest. */

@@ -1,4 +1,10 @@
-import type { Hir } from '@svc/contracts'
+import { childrenOf, type Hir, type HirNode } from '@svc/contracts'
+
+/** Nodes that only evaluate what is in them. */
+const PLAIN: ReadonlySet<HirNode['kind']> = new Set<Hir.Expr['kind']>([
+  ...(['Int', 'Float', 'Decimal', 'Str', 'Bool', 'Unit', 'Local', 'State', 'Constant'] as const),
+  ...(['Binary', 'Logical', 'Unary', 'Convert', 'Field', 'Item', 'Index'] as const)
+])
 
 /** Natives that only look at their arguments. */
 const LOOKING: ReadonlySet<string> = new Set([
@@ -12,36 +18,7 @@ const LOOKING: ReadonlySet<string> = new Set([
  * True if the evaluation of an expression certainly assigns no variable. A list that is read before it then needs no
  * protection from changes in place.
  */
-export function assignsNothing(node: Hir.Expr): boolean {
-  switch (node.kind) {
-    case 'Int':
-    case 'Float':
-    case 'Decimal':
-    case 'Str':
-    case 'Bool':
-    case 'Unit':
-    case 'Local':
-    case 'State':
-    case 'Constant':
-      return true
-    case 'Binary':
-    case 'Logical':
-      return assignsNothing(node.left) && assignsNothing(node.right)
-    case 'Unary':
-    case 'Convert':
-      return assignsNothing(node.operand)
-    case 'Field':
-    case 'Item':
-      return assignsNothing(node.object)
-    case 'Index':
-      return assignsNothing(node.object) && assignsNothing(node.index)
-    case 'CallNative':
-      return (
-        LOOKING.has(node.native) &&
-        (node.receiver === null || assignsNothing(node.receiver)) &&
-        node.args.every(assignsNothing)
-      )
-    default:
-      return false
-  }
+export function assignsNothing(node: HirNode): boolean {
+  const isPlain = PLAIN.has(node.kind) || (node.kind === 'CallNative' && LOOKING.has(node.native))
+  return isPlain && childrenOf(node).every(assignsNothing)
 }
