@@ -1,6 +1,6 @@
+import type { HirNamedField, HirType, HirTypeDeclaration } from '@svc/contracts'
 import type { Module, NamedType } from '../syntax/ast.ts'
 import { walk } from '../syntax/walk.ts'
-import type { HirNamedField, HirType, HirTypeDeclaration } from './hir.ts'
 
 interface BuiltinRecord {
   readonly name: string

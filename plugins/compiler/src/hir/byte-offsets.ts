@@ -1,5 +1,5 @@
+import type { HirSpan } from '@svc/contracts'
 import type { Span } from '../syntax/node.ts'
-import type { HirSpan } from './hir.ts'
 
 /** Converts UTF-16 offsets of a source to UTF-8 offsets. */
 export class ByteOffsets {

@@ -1,10 +1,9 @@
-import type { GuardDeclaration, GuardedKind } from '@svc/contracts'
+import type { GuardDeclaration, GuardedKind, HirSpan } from '@svc/contracts'
 import type { Declaration, Module } from '../syntax/ast.ts'
 import type { RouteEntry } from '../syntax/ast-web.ts'
 import { guardOf } from '../syntax/guard-decorators.ts'
 import type { Span } from '../syntax/node.ts'
 import { joinedPath } from '../syntax/page-path.ts'
-import type { HirSpan } from './hir.ts'
 
 /** A declaration that may have a guard. */
 export interface GuardTarget {

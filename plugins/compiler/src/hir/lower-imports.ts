@@ -1,6 +1,6 @@
+import type { HirImport, HirRustImport, HirSpan } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import type { PathImport, ReactImport, RustImport } from '../syntax/ast.ts'
-import type { HirImport, HirRustImport, HirSpan } from './hir.ts'
 
 /** Lowers an import: one entry for each imported name. */
 export function lowerImport(item: PathImport | ReactImport, span: HirSpan): HirImport[] {

@@ -1,5 +1,5 @@
+import type { HirType } from '@svc/contracts'
 import type { Type } from '../syntax/ast-types.ts'
-import type { HirType } from './hir.ts'
 
 export function lowerType(type: Type): HirType {
   switch (type.kind) {

@@ -1,4 +1,4 @@
-import type { HirModule } from '../hir/hir.ts'
+import type { HirModule } from '@svc/contracts'
 import type { Module } from '../syntax/ast.ts'
 import { newBuild } from '../typescript/new-build.ts'
 import { buildWebTree } from '../web-ir/build.ts'

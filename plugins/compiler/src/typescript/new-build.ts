@@ -1,6 +1,6 @@
+import type { HirModule } from '@svc/contracts'
 import { codeOfModule } from '../hir/code.ts'
 import { liveQueries } from '../hir/facts.ts'
-import type { HirModule } from '../hir/hir.ts'
 import type { Module } from '../syntax/ast.ts'
 import { typesOf } from '../types/check-module.ts'
 import type { Build } from './module.ts'

@@ -1,4 +1,4 @@
-import type { HirModule, HirType } from '../hir/hir.ts'
+import type { HirModule, HirType } from '@svc/contracts'
 import { valueName } from './names.ts'
 
 /** Modules of a build that other modules import. */

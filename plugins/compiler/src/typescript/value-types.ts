@@ -1,5 +1,4 @@
-import type { Hir } from '@svc/contracts'
-import type { HirType } from '../hir/hir.ts'
+import type { Hir, HirType } from '@svc/contracts'
 
 export const ANY: Hir.Type = { kind: 'any' }
 

@@ -1,5 +1,5 @@
+import type { HirModule } from '@svc/contracts'
 import { type Doc, hardline, join, layout } from '../doc/doc.ts'
-import type { HirModule } from '../hir/hir.ts'
 import type { Module } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
 import { hookActions } from './app-hooks.ts'

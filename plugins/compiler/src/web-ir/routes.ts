@@ -1,5 +1,5 @@
+import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
-import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from '../hir/hir.ts'
 import type { Module, RouteEntry } from '../syntax/ast.ts'
 import type { RouteNode, RouteTreeEntry } from './web-ir.ts'
 

@@ -1,6 +1,5 @@
-import { pathParameters } from '@svc/contracts'
+import { type HirParam, pathParameters } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
-import type { HirParam } from '../hir/hir.ts'
 import type { Name, RouteEntry } from '../syntax/ast.ts'
 import { joinedPath } from '../syntax/page-path.ts'
 import { isOption, TypeImports } from '../typescript/types.ts'

@@ -1,4 +1,4 @@
-import type { HirType } from '../hir/hir.ts'
+import type { HirType } from '@svc/contracts'
 import { type BuildModule, TypeImports } from '../typescript/types.ts'
 import { rowText } from './files/schema.ts'
 import { declarationText, RESULT_TYPE } from './files/types.ts'

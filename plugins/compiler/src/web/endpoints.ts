@@ -1,5 +1,11 @@
-import { answerType, isRequiredParam } from '@svc/contracts'
-import type { HirEndpoint, HirModule, HirParam, HirType } from '../hir/hir.ts'
+import {
+  answerType,
+  type HirEndpoint,
+  type HirModule,
+  type HirParam,
+  type HirType,
+  isRequiredParam
+} from '@svc/contracts'
 import { propertyKey, valueName } from '../typescript/names.ts'
 import type { TypeImports } from '../typescript/types.ts'
 import type { WebModule } from './web-module.ts'

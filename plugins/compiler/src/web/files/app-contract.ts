@@ -1,5 +1,4 @@
-import { pathParameters } from '@svc/contracts'
-import type { HirParam, HirType } from '../../hir/hir.ts'
+import { type HirParam, type HirType, pathParameters } from '@svc/contracts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { TypeImports } from '../../typescript/types.ts'
 import type { ClientRoutes } from '../client-routes.ts'

@@ -1,6 +1,5 @@
-import { isResponseRoute } from '@svc/contracts'
+import { type HirParam, isResponseRoute } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { HirParam } from '../../hir/hir.ts'
 import type { Module } from '../../syntax/ast.ts'
 import { GUARD_DECORATORS } from '../../syntax/guard-decorators.ts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'

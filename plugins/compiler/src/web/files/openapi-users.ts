@@ -1,5 +1,4 @@
-import type { HirType, ProgramUsers, TypeSchemas } from '@svc/contracts'
-import type { HirModule } from '../../hir/hir.ts'
+import type { HirModule, HirType, ProgramUsers, TypeSchemas } from '@svc/contracts'
 
 /** Returns the operations with which users sign up, in and out, by path. */
 export function userPaths(

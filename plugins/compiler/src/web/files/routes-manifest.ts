@@ -1,5 +1,4 @@
-import { type AuthRule, httpEndpointsOf } from '@svc/contracts'
-import type { HirParam, HirType } from '../../hir/hir.ts'
+import { type AuthRule, type HirParam, type HirType, httpEndpointsOf } from '@svc/contracts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
 import { literal, propertyKey, valueName } from '../../typescript/names.ts'

@@ -1,4 +1,4 @@
-import type { HirColumn, HirTable, HirType } from '../../hir/hir.ts'
+import type { HirColumn, HirTable, HirType } from '@svc/contracts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
 import { propertyKey } from '../../typescript/names.ts'

@@ -1,4 +1,4 @@
-import type { HirTypeDeclaration, HirVariant } from '../../hir/hir.ts'
+import type { HirTypeDeclaration, HirVariant } from '@svc/contracts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
 import { propertyKey, valueName } from '../../typescript/names.ts'

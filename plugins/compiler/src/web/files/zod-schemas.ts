@@ -1,4 +1,4 @@
-import type { HirNamedField, HirType, HirTypeDeclaration } from '../../hir/hir.ts'
+import type { HirNamedField, HirType, HirTypeDeclaration } from '@svc/contracts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
 import { propertyKey } from '../../typescript/names.ts'
