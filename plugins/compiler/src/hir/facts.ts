@@ -53,23 +53,17 @@ export function programFacts(code: CodeLowering, { guards, rules, users }: Parts
   }
   spread(units)
   const lookups = plainLookups(code)
-  const declarations: Record<string, Facts> = {}
-  for (const [name, { reads, writes, live, rawSql, request }] of units) {
+  const declarations = [...units.values()].flatMap((unit): [string, Facts][] => {
+    const { name, reads, writes, live, rawSql, request } = unit
     const plainLookup = lookups.get(name) ?? null
     const isEmpty = reads.size + writes.size + live.size === 0 && !rawSql && request === 'none' && plainLookup === null
-    if (name === BEFORE || name === EVERYWHERE || isEmpty) continue
-    declarations[name] = {
-      reads: [...reads],
-      writes: [...writes],
-      live: [...live.values()],
-      rawSql,
-      request,
-      plainLookup
-    }
-  }
+    if (name === BEFORE || name === EVERYWHERE || isEmpty) return []
+    return [[name, { reads: [...reads], writes: [...writes], live: [...live.values()], rawSql, request, plainLookup }]]
+  })
   const { live, searched, natives } = collected
   return {
-    declarations,
+    // Names such as `__proto__` would get lost in assignments.
+    declarations: Object.fromEntries(declarations),
     live: [...live.values()],
     searched: [...searched],
     defersCalls: natives.has('run_later') || natives.has('run_at'),

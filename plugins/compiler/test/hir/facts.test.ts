@@ -166,3 +166,12 @@ fn unused(id: int) to Option[Note] { return db.Note.get(id) }
     null
   ])
 })
+
+t.test('a function has its facts whatever its name is', async t => {
+  const { facts } = programFrom(
+    'fn __proto__() to int { return db.Note.count() }\nfn constructor() to int { return 1 }'
+  )
+  t.same(factsOf(facts, '__proto__').reads, ['Note'])
+  t.same(factsOf(facts, 'constructor').reads, [])
+  t.same(factsOf(structuredClone(facts), '__proto__').reads, ['Note'], 'in a thread, too')
+})
