@@ -125,3 +125,15 @@ t.test('an error of the caller ends the query, and one of the server is retried'
   t.same(busy.failures, [503, 503])
   busy.end()
 })
+
+t.test('a platform without WebSocket is reported with what to do', async t => {
+  const own = Object.getOwnPropertyDescriptor(globalThis, 'WebSocket')
+  if (own !== undefined) {
+    Reflect.deleteProperty(globalThis, 'WebSocket')
+    t.teardown(() => Object.defineProperty(globalThis, 'WebSocket', own))
+  }
+  const failure = await new Promise<Failure>(resolve => {
+    createClient({ baseUrl: 'http://127.0.0.1:9' }).notes.live({ owner: 1 }, () => undefined, resolve)
+  })
+  t.match(failure, { status: 0, message: /no WebSocket: set the WebSocket of voxClient/ })
+})

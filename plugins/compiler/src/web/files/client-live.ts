@@ -85,8 +85,16 @@ function $live(to: Partial<Connection>): $Live {
     sendAll()
   }
 
+  const refuse = (error: ApiError): void => {
+    for (const { followers } of watches.values()) for (const each of followers) each.onError(error)
+  }
+
   const connect = (): void => {
-    const Socket = to.WebSocket ?? globalThis.WebSocket
+    const Socket: typeof globalThis.WebSocket | undefined = to.WebSocket ?? globalThis.WebSocket
+    if (Socket === undefined) {
+      refuse(new ApiError('this platform has no WebSocket: set the WebSocket of voxClient, for example to that of the package ws', 0, null, null))
+      return
+    }
     const url = new globalThis.URL(address, globalThis.location?.href)
     url.protocol = url.protocol.replace('http', 'ws')
     const opened = new Socket(url)
@@ -100,8 +108,7 @@ function $live(to: Partial<Connection>): $Live {
       if (socket !== opened) return
       socket = null
       if (watches.size === 0) return
-      const lost = new ApiError(\`\${address} is not connected; it is connected again automatically\`, 0, null, null)
-      for (const { followers } of watches.values()) for (const each of followers) each.onError(lost)
+      refuse(new ApiError(\`\${address} is not connected; it is connected again automatically\`, 0, null, null))
       retry(connect)
     }
   }
