@@ -1,7 +1,7 @@
 import type { Identity } from '@svc/contracts'
 import { fail } from './failure.ts'
 import { typeName } from './type-name.ts'
-import { isList, isRecord, Json, type Value } from './value.ts'
+import { isInt, isList, isRecord, Json, type Value } from './value.ts'
 
 /** Returns an identity as a record of the language. */
 export function identityValue({ id, roles, scopes, claims, provider }: Identity): Value {
@@ -14,10 +14,12 @@ export function identityValue({ id, roles, scopes, claims, provider }: Identity)
   ])
 }
 
-/** Reads an identity: its id, or a record with `id`, and perhaps `roles`, `scopes` and `claims`. */
+/** Reads an identity: its id, which may be that of a row, or a record with `id`, and perhaps `roles`, `scopes` and `claims`. */
 export function identityOf(value: Value): Identity {
-  if (typeof value === 'string') return { id: value, roles: [], scopes: [], claims: {}, provider: 'test' }
-  if (!isRecord(value)) return fail('RUN_TYPE', `an identity is a str or an Identity, found ${typeName(value)}`)
+  if (typeof value === 'string' || isInt(value)) {
+    return { id: String(value), roles: [], scopes: [], claims: {}, provider: 'test' }
+  }
+  if (!isRecord(value)) return fail('RUN_TYPE', `an identity is an id or an Identity, found ${typeName(value)}`)
   const id = value.get('id')
   if (typeof id !== 'string') return fail('RUN_TYPE', 'the id of an identity is a str')
   const claims = value.get('claims')

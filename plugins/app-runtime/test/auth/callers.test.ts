@@ -64,6 +64,7 @@ const TESTS = `${SOURCE}
     assert(as_user("ann", fn() mine()) is "ann")
     assert(as_user(Identity { id: "eve", roles: ["admin"] }, fn() wipe()) is 1)
     assert(as_user("ann", fn() is_refused(fn() wipe())))
+    assert(as_user(7, fn() mine()) is "7")
     assert(as_anyone(fn() handed()) is "anonymous")
     assert(is_refused(fn() mine()))
 }
