@@ -156,6 +156,7 @@ export const diagnosticCodes = {
   'typecheck.unknown_method': error('typecheck', 'A value has no method of that name.'),
   'typecheck.unknown_std': warning('typecheck', 'The standard library has no function of that name.'),
   'typecheck.url.parameter': error('typecheck', 'A parameter of an address is no text, number or bool.'),
+  'typecheck.variant_default': error('typecheck', 'A member of a variant has a default.'),
   'typecheck.with.misplaced_option': error('typecheck', 'An option after `with` has no effect on the callee.'),
   'typecheck.with.not_record': error('typecheck', 'The options after `with` are not a record literal.'),
   'typecheck.with.operand': error('typecheck', 'Options follow a call that does not return a `Result`.'),

@@ -12,7 +12,8 @@ import type {
   ScriptStatement,
   StateField,
   StateMachine,
-  Transition
+  Transition,
+  Variant
 } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
 import type { Type as TypeSyntax } from '../syntax/ast-types.ts'
@@ -20,6 +21,7 @@ import { BOOL } from './builtin-types.ts'
 import type { Expected } from './calls.ts'
 import type { Context, Why } from './context.ts'
 import type { Signature } from './declare.ts'
+import { addDefaultUsesIn } from './default-uses.ts'
 import type { BodyInference } from './infer.ts'
 import { checkOptions } from './options.ts'
 import { checkForm } from './pages/form-handlers.ts'
@@ -80,6 +82,7 @@ function inferDeclaration(inference: BodyInference, item: Declaration): void {
       return
     case 'Type':
       if (item.definition.form === 'struct') checkDefaults(inference, item.definition.fields)
+      else if (item.definition.form === 'variants') refuseDefaults(inference, item.definition.variants)
       return
     case 'Table':
       checkDefaults(inference, item.fields)
@@ -115,6 +118,8 @@ function inferFunction(inference: BodyInference, item: FunctionDeclaration): voi
   if (EXPOSED.has(role) && !context.names.has('request')) bindImplicit(context, 'request', requestType(context))
   const signature = context.declarations.signature(item)
   inference.params(params, signature.params)
+  // Members that an argument from outside omits get their defaults.
+  if (EXPOSED.has(role)) for (const { type, span } of signature.params) addDefaultUsesIn(context, span, type)
   checkConditions(inference, decorators, signature.result)
   if (body !== null) inferResult(inference, body, signature, item.result)
 }
@@ -203,11 +208,11 @@ function inferState(inference: BodyInference, { form, isMutable, name, type, val
 function inferHandler(inference: BodyInference, item: Actor | Agent, handler: Handler): void {
   const { context } = inference
   const mark = context.scopes.enter()
-  context.handler = handler
+  context.part = handler
   const signature = context.declarations.handler(item, handler)
   inference.params(handler.params, signature.params)
   inferResult(inference, handler.body, signature, handler.result)
-  context.handler = null
+  context.part = null
   context.scopes.leave(mark)
 }
 
@@ -280,17 +285,29 @@ function inferConstant(inference: BodyInference, { statement }: Extract<Declarat
 }
 
 function checkDefaults(inference: BodyInference, fields: readonly Field[]): void {
-  for (const { name, type, value } of fields) {
+  const { context } = inference
+  const scope = context.declarations.scopeOf(context.item)
+  for (const field of fields) {
+    const { name, type, value } = field
     if (value === null) continue
     const message = `the default of \`${name.text}\` does not have its declared type`
-    inference.check(
-      value,
-      inference.context.declarations.read(type, inference.context.declarations.scopeOf(inference.context.item)),
-      {
-        code: 'typecheck.let_mismatch',
-        message
-      }
-    )
+    context.part = field
+    inference.check(value, context.declarations.read(type, scope), { code: 'typecheck.let_mismatch', message })
+  }
+  context.part = null
+}
+
+/** Reports defaults of the members of variants: every constructor call has all members. */
+function refuseDefaults(inference: BodyInference, variants: readonly Variant[]): void {
+  for (const { name, fields } of variants) {
+    for (const { name: field, value } of fields) {
+      if (value === null) continue
+      inference.infer(value)
+      const message = `\`${field.text}\` of the variant \`${name.text}\` cannot have a default`
+      inference.context.report('typecheck.variant_default', message, value, {
+        suggestions: ['pass the value to each constructor call, or put the members in a type of their own']
+      })
+    }
   }
 }
 

@@ -302,6 +302,8 @@ function callMethod(inference: Inference, callee: Member, object: Type, site: Ca
   }
   if (type.kind === 'any' || type.kind === 'error' || type.kind === 'never') {
     inferAll(inference, site.args)
+    // The value may be an actor.
+    if (type.kind === 'any') for (const actor of actorsOf(context)) addHandlerUses(context, actor, site, name)
     return type
   }
   if (type.kind === 'named' && type.def.kind === 'actor')
@@ -374,6 +376,7 @@ function callHandler(inference: Inference, { property }: Member, declaration: un
   if (event?.kind !== 'String') {
     inferAll(inference, site.args)
     if (first === undefined) context.report('typecheck.arity', '`send` needs the name of a handler', property)
+    else addHandlerUses(context, actor, site, 'send')
     return UNIT
   }
   inference.infer(event)
@@ -384,6 +387,21 @@ function callHandler(inference: Inference, { property }: Member, declaration: un
   }
   message(inference, actor, sent, { ...site, args: rest, expected: null }, true)
   return UNIT
+}
+
+/** Notes the handlers of an actor that a method may call; `send` may call all, if the name is not a literal. */
+function addHandlerUses(context: Context, actor: ActorLike, { args: [first], at }: CallSite, method: string): void {
+  const event = method === 'send' && first !== undefined ? bare(first.value) : null
+  for (const member of actor.members) {
+    if (member.kind !== 'Handler') continue
+    const { text } = member.event
+    const isCalled = text === method || (event !== null && (event.kind !== 'String' || event.value === text))
+    if (isCalled) context.addUse({ kind: 'handler', node: at, declaration: actor, handler: member })
+  }
+}
+
+function actorsOf({ module }: Context): ActorLike[] {
+  return module.items.filter(item => item.kind === 'Actor' || item.kind === 'Agent')
 }
 
 /** Compares the arguments of a message. A message that is sent is stored, so that it must have all of them. */

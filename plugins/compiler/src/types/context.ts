@@ -1,6 +1,6 @@
 import type { DiagnosticCode } from '../diagnostics/codes.ts'
 import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Declaration, Handler, Module } from '../syntax/ast.ts'
+import type { Declaration, Field, Handler, Module } from '../syntax/ast.ts'
 import type { Call, Expression, ObjectLiteral } from '../syntax/ast-expressions.ts'
 import { NO_ID, type Span } from '../syntax/node.ts'
 import { RESULT, STR } from './builtin-types.ts'
@@ -8,12 +8,13 @@ import { conversionTo } from './conversions.ts'
 import type { DbChain } from './db/chain.ts'
 import type { DbTables } from './db/db-tables.ts'
 import type { Declarations } from './declare.ts'
+import { hasDefault } from './default-uses.ts'
 import type { ModuleNames } from './module-names.ts'
 import type { Natives } from './natives/natives-contract.ts'
 import { Scopes } from './scopes.ts'
 import { show } from './show.ts'
 import { ANY, resolved, type Type, type VarType } from './type.ts'
-import type { Conversion, ResolvedCall, TypedMatch, Use } from './typed-module.ts'
+import type { Conversion, ResolvedCall, TypedMatch, Use, UseOwner } from './typed-module.ts'
 import { link, takeWoken } from './unify.ts'
 
 /** The place that asks for a type, for the message if a value has another one. */
@@ -74,6 +75,8 @@ export class Context {
   readonly isStrict: boolean
   /** Whether a host may supply functions that the program does not declare. */
   readonly hasHost: boolean
+  /** Whether a struct of the module has a field with a default. */
+  readonly hasDefaults: boolean
   readonly types: Type[] = []
   readonly conversions: (Conversion | undefined)[] = []
   readonly calls: (ResolvedCall | undefined)[] = []
@@ -81,13 +84,14 @@ export class Context {
   /** Operations on tables, by their outermost call. */
   readonly chains = new Map<Call, DbChain>()
   readonly records = new Map<ObjectLiteral, string>()
-  readonly uses = new Map<Declaration | Handler, Use[]>()
+  readonly uses = new Map<UseOwner, Use[]>()
   /** Inferred results of routes. */
   readonly routes = new Map<Declaration, Type>()
   readonly diagnostics: Diagnostic[] = []
   readonly scopes = new Scopes()
   item: Declaration
-  handler: Handler | null = null
+  /** The handler, or the field with a default, that is being inferred in `item`. */
+  part: Handler | Field | null = null
   frame: Frame = { expected: null, why: null, returns: [], tries: [], loops: [] }
   #waiting: Waiting[] = []
   /** Types of the errors of Results, which are `str` if the program says nothing else. */
@@ -112,6 +116,7 @@ export class Context {
     this.item = item
     this.isStrict = isStrict
     this.hasHost = hasHost
+    this.hasDefaults = module.items.some(hasDefault)
   }
 
   report(code: DiagnosticCode, message: string, at: Span, details?: DiagnosticDetails): void {
@@ -120,10 +125,10 @@ export class Context {
 
   addUse(use: Use): void {
     this.#addUseOf(this.item, use)
-    if (this.handler !== null) this.#addUseOf(this.handler, use)
+    if (this.part !== null) this.#addUseOf(this.part, use)
   }
 
-  #addUseOf(owner: Declaration | Handler, use: Use): void {
+  #addUseOf(owner: UseOwner, use: Use): void {
     const known = this.uses.get(owner)
     if (known === undefined) this.uses.set(owner, [use])
     else known.push(use)
@@ -145,15 +150,15 @@ export class Context {
       run(known)
       return
     }
-    const { item, handler } = this
+    const { item, part } = this
     const waiting: Waiting = {
       run: () => {
-        const [outer, outerHandler] = [this.item, this.handler]
+        const [outer, outerPart] = [this.item, this.part]
         this.item = item
-        this.handler = handler
+        this.part = part
         run(resolved(type))
         this.item = outer
-        this.handler = outerHandler
+        this.part = outerPart
       },
       at,
       isNeeded,

@@ -21,6 +21,7 @@ import {
   UNIT
 } from './builtin-types.ts'
 import type { Context, Why } from './context.ts'
+import { addDefaultUses, addDefaultUsesIn } from './default-uses.ts'
 import { show } from './show.ts'
 import { substitute } from './substitute.ts'
 import {
@@ -50,7 +51,9 @@ export function coerce(context: Context, at: Expression, found: Type, expected: 
   if (value === target) return target
   const conversion = conversionTo(value, target, at, why.wrapsSome !== undefined)
   if (conversion === false) {
-    reportMismatch(context, at, value, target, why)
+    const success = why.within === undefined ? successTo(context, at, value, target) : null
+    reportMismatch(context, at, value, target, why, success === null ? 'error' : 'warning')
+    if (success !== null) applyConversion(context, at, success)
     return target
   }
   const checked = conversion === null ? checkOfParts(value, target) : withCheck(value, target, conversion)
@@ -58,6 +61,16 @@ export function coerce(context: Context, at: Expression, found: Type, expected: 
     applyConversion(context, at, checked)
   }
   return target.kind === 'var' || target.kind === 'any' ? value : target
+}
+
+/** The value of a member of JSON may be used without a check of its Result: it ends the program if it is missing. */
+function successTo(context: Context, at: Expression, value: Type, target: Type): Conversion | null {
+  const call = bare(at)
+  const callee = call.kind === 'Call' ? context.calls[call.id]?.target : undefined
+  if (callee?.kind !== 'native' || !callee.native.path.startsWith('Json.')) return null
+  if (value.kind !== 'named' || value.def !== RESULT) return null
+  const type = resolved(value.args[0] ?? ANY)
+  return conversionTo(type, target, null, false) === null ? { kind: 'success', type } : null
 }
 
 /** A column that may be empty stores a value and `Some(value)` alike, and checks it itself. */
@@ -264,10 +277,14 @@ function partsOf(from: Type, to: Type): readonly [Parts, Parts] {
   return CONVERTED.has(from.def) ? [from.args, to.args] : [null, null]
 }
 
+function memberType(value: RecordType | NamedType, name: string): Type | undefined {
+  return value.kind === 'record' ? value.fields.get(name) : value.def.fields?.get(name)?.type
+}
+
 /** True if a record or a row has all members of a struct, each as the struct has it. */
 function isComplete(value: RecordType | NamedType, target: NamedType): boolean {
   for (const field of target.def.fields?.values() ?? []) {
-    const own = value.kind === 'record' ? value.fields.get(field.name) : value.def.fields?.get(field.name)?.type
+    const own = memberType(value, field.name)
     if (own === undefined) return false
     if (conversionTo(resolved(own), resolved(fieldTypeOf(target, field)), null, true) !== null) return false
   }
@@ -354,6 +371,37 @@ export function applyConversion(context: Context, at: Expression, conversion: Co
       // A branch that is a float already needs no conversion.
       if (conversion.kind === 'float' && unwrapped(context.types[at.id] ?? ANY) !== INT) return
       context.convert(at, conversion)
+      addConversionUses(context, at, conversion)
+  }
+}
+
+/** Notes the defaults that a conversion adds. */
+function addConversionUses(context: Context, at: Expression, conversion: Conversion): void {
+  if ('inner' in conversion && conversion.inner !== null) addConversionUses(context, at, conversion.inner)
+  else if ('type' in conversion && context.hasDefaults) {
+    addOmittedUses(context, at, unwrapped(context.types[at.id] ?? ANY), conversion.type, new Map())
+  }
+}
+
+/** Notes the defaults of the members that a value lacks when it becomes one of the expected type. */
+function addOmittedUses(context: Context, at: Span, from: Type, expected: Type, seen: Map<Type, Set<Type>>): void {
+  const [value, target] = [resolved(from), resolved(expected)]
+  const others = seen.get(value) ?? new Set()
+  if (value === target || others.has(target)) return
+  seen.set(value, others.add(target))
+  const isMade = target.kind === 'named' && target.def.kind === 'struct'
+  if (value.kind === 'any') addDefaultUsesIn(context, at, target)
+  else if (isMade && (value.kind === 'record' || (value.kind === 'named' && value.def.kind === 'row'))) {
+    for (const field of target.def.fields?.values() ?? []) {
+      const own = memberType(value, field.name)
+      if (own === undefined) addDefaultUses(context, at, target.def, [field])
+      else addOmittedUses(context, at, own, fieldTypeOf(target, field), seen)
+    }
+  } else {
+    const [parts, wanted] = partsOf(value, target)
+    for (const [index, part] of (parts ?? []).entries()) addOmittedUses(context, at, part, wanted?.[index] ?? ANY, seen)
+    const isWrapped = parts === null && target.kind === 'named' && target.def === OPTION
+    if (isWrapped) addOmittedUses(context, at, value, target.args[0] ?? ANY, seen)
   }
 }
 
@@ -369,7 +417,14 @@ export function applyRecords(context: Context, at: Expression, found: Type, join
 }
 
 /** Reports a value that does not have the type that its place asks for. */
-export function reportMismatch(context: Context, at: Expression, found: Type, expected: Type, why: Why): void {
+export function reportMismatch(
+  context: Context,
+  at: Expression,
+  found: Type,
+  expected: Type,
+  why: Why,
+  severity: 'error' | 'warning' = 'error'
+): void {
   const { within } = why
   if (within !== undefined) {
     if (within.isReported) return
@@ -378,6 +433,7 @@ export function reportMismatch(context: Context, at: Expression, found: Type, ex
     return
   }
   context.report(why.code, why.message, at, {
+    severity,
     expectedType: show(expected),
     foundType: show(found),
     fixes: fixesFor(at, found, expected, why),

@@ -4,9 +4,10 @@ import { bare, entryKey, entryValue } from '../syntax/entries.ts'
 import { nearName } from '../syntax/near-name.ts'
 import { BUILTIN_DEFS, INT, id, list, OPTION, option, PAGE, STR, UNIT } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
-import { conversionTo, fieldTypeOf, reportMismatch } from './conversions.ts'
+import { coerce, conversionTo, fieldTypeOf, reportMismatch } from './conversions.ts'
 import { aggregateType } from './db/aggregates.ts'
 import { DB_HEADS, type DbChain, type DbOperation, isDbMember, readDbChain, tableOf } from './db/chain.ts'
+import { addDefaultUses, addDefaultUsesIn } from './default-uses.ts'
 import { reportMissing } from './records.ts'
 import { nearest, reportDeprecated } from './resolve.ts'
 import { show } from './show.ts'
@@ -118,6 +119,8 @@ function inferChain(inference: Inference, chain: DbChain, call: Call): Type {
   context.addUse({ kind: 'db', node: call, call, table, access, action })
   const def = context.declarations.def(table)
   const row = def?.kind === 'row' ? (named(def) as NamedType) : null
+  // A stored value may lack members that its type has got since.
+  if (row !== null) addDefaultUsesIn(context, call, row)
   checkArguments(inference, chain, row)
   for (const each of [operation.limit, operation.offset, operation.page?.size]) {
     if (each) inference.check(each, INT, { code: 'typecheck.arg_mismatch', message: 'the number of rows is an `int`' })
@@ -137,23 +140,31 @@ function checkArguments(inference: Inference, { operation, head }: DbChain, row:
   const { op, args } = operation
   const isStored = op === 'Insert' || op === 'Update'
   const isKeyed = op === 'Get' || op === 'Delete' || op === 'Update'
-  const named = new Set<string>()
+  const named = new Map<string, Expression>()
   for (const [index, { name, value, isOneOf = false }] of args.entries()) {
     if (row === null) inference.infer(value)
     else if (name !== null) {
-      named.add(name)
+      named.set(name, value)
       checkColumn(inference, row, name, value, isOneOf)
     } else if (isSearch(head.text, value)) inference.infer(value)
+    else if (op === 'Get' && index === 0) checkKey(inference, row, value)
     else if (isKeyed && index === 0) inference.check(value, id(row), columnWhy('_id'))
     else if (isStored) storeRecord(inference, row, value, op === 'Insert')
     else inference.infer(value)
   }
-  if (row !== null && op === 'Insert' && named.size > 0) {
-    const missing = [...(row.def.fields?.values() ?? [])].filter(each => !each.isOptional && !named.has(each.name))
-    const [first] = args
-    if (missing.length > 0 && first !== undefined)
-      reportMissing(inference.context, missing, row.def.name, first.value, 'warning')
+  const [first] = args
+  if (row !== null && op === 'Insert' && named.size > 0 && first !== undefined) {
+    checkMissing(inference.context, row, named, first.value)
   }
+}
+
+/** Compares the key of a row that is read. A text is compared as SQLite does, so only an integer in it finds a row. */
+function checkKey(inference: Inference, row: NamedType, value: Expression): void {
+  const { context } = inference
+  const [found, expected, why] = [inference.infer(value), id(row), columnWhy('_id')]
+  const isText = resolved(found) === STR && bare(value).kind !== 'String'
+  if (isText) reportMismatch(context, value, STR, expected, why, 'warning')
+  else coerce(context, value, found, expected, why)
 }
 
 /** True for `find` with a condition, which the chain reported. */
@@ -263,7 +274,9 @@ function isJson(name: string): boolean {
 }
 
 function checkMissing(context: Context, row: NamedType, present: ReadonlyMap<string, unknown>, at: Expression): void {
-  const missing = [...(row.def.fields?.values() ?? [])].filter(each => !each.isOptional && !present.has(each.name))
+  const omitted = [...(row.def.fields?.values() ?? [])].filter(each => !present.has(each.name))
+  addDefaultUses(context, at, row.def, omitted)
+  const missing = omitted.filter(each => !each.isOptional)
   if (missing.length > 0) reportMissing(context, missing, row.def.name, at, 'warning')
 }
 

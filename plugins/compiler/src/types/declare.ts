@@ -149,7 +149,7 @@ export class Declarations {
       def.fields = new Map(this.#fields(declaration.definition.fields, scope))
     } else if (declaration.kind === 'Type' && declaration.definition.form === 'variants') {
       def.variants = declaration.definition.variants.map(({ name, fields, isRecord, start, end }) => {
-        const types = fields.map(field => ({ ...this.#field(field, scope), isOptional: field.value !== null }))
+        const types = fields.map(field => ({ ...this.#field(field, scope), isOptional: false }))
         const variant = { name: name.text, def, fields: types, isRecord, span: { start, end } }
         if (!this.#variants.has(name.text)) this.#variants.set(name.text, variant)
         return variant

@@ -1,4 +1,4 @@
-import type { Actor, Agent, Declaration, Handler, Module } from '../syntax/ast.ts'
+import type { Actor, Agent, Declaration, Field, Handler, Module } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
 import type { Assign, BindingPattern } from '../syntax/ast-statements.ts'
 import { WITHOUT_BODY } from '../syntax/decorators.ts'
@@ -8,10 +8,7 @@ import { declaredEffects } from './declared-effects.ts'
 import { EFFECTS, type Effect } from './effect.ts'
 import { NATIVES } from './natives/natives.ts'
 import { isNativeFunction } from './natives/natives-contract.ts'
-import type { Use } from './typed-module.ts'
-
-/** A declaration with a body, or one handler of an actor. */
-export type Owner = Declaration | Handler
+import type { Use, UseOwner } from './typed-module.ts'
 
 /**
  * A deed of an owner: an effect; a call of a mutation, which may write even if it does not today; a change of an
@@ -25,12 +22,12 @@ export interface Cause {
   readonly action: string
   readonly span: Span
   /** The callee that has the deed; null if the owner has it itself. */
-  readonly through: Owner | null
+  readonly through: UseOwner | null
 }
 
 /** Deeds of all owners of a module, with those of their callees. */
 export interface EffectTable {
-  deedsOf(owner: Owner): ReadonlyMap<Deed, Cause>
+  deedsOf(owner: UseOwner): ReadonlyMap<Deed, Cause>
   effectsOf(declaration: Declaration): ReadonlySet<Effect>
 }
 
@@ -47,33 +44,37 @@ interface Link {
 const NO_DEEDS: ReadonlyMap<Deed, Cause> = new Map()
 
 /** Computes the effects of all declarations: their own, then those of their callees until nothing changes. */
-export function effectTable({ items }: Module, usesOf: (owner: Owner) => readonly Use[]): EffectTable {
-  const deeds = new Map<Owner, Map<Deed, Cause>>()
+export function effectTable({ items }: Module, usesOf: (owner: UseOwner) => readonly Use[]): EffectTable {
+  const deeds = new Map<UseOwner, Map<Deed, Cause>>()
   /** Callers of each owner, with their first call. */
-  const callers = new Map<Owner, Map<Owner, Link>>()
+  const callers = new Map<UseOwner, Map<UseOwner, Link>>()
 
-  const add = (owner: Owner, deed: Deed, cause: Cause): boolean => {
+  /** Fields whose defaults are used, by `Type.field`. */
+  const namesOfFields = new Map<UseOwner, string>()
+
+  const add = (owner: UseOwner, deed: Deed, cause: Cause): boolean => {
     const known = deeds.get(owner)
     if (known === undefined) deeds.set(owner, new Map([[deed, cause]]))
     else if (known.has(deed)) return false
     else known.set(deed, cause)
     return true
   }
-  const call = (caller: Owner, callee: Owner, link: Link): void => {
+  const call = (caller: UseOwner, callee: UseOwner, link: Link): void => {
     if (caller === callee) return
     const known = callers.get(callee)
     const before = known?.get(caller)
     if (known === undefined) callers.set(callee, new Map([[caller, link]]))
     else if (before === undefined || (before.onlyWrites && !link.onlyWrites)) known.set(caller, link)
   }
-  const collect = (owner: Owner): void => {
+  const collect = (owner: UseOwner): void => {
     for (const use of usesOf(owner)) take(owner, use, use.node, false)
   }
-  const take = (owner: Owner, use: Use, span: Span, onlyWrites: boolean): void => {
+  const take = (owner: UseOwner, use: Use, span: Span, onlyWrites: boolean): void => {
     for (const [deed, action] of ownDeeds(use)) {
       if (!onlyWrites || WRITES.has(deed)) add(owner, deed, { action, span, through: null })
     }
     const callee = calleeOf(use)
+    if (use.kind === 'default') namesOfFields.set(use.field, use.name)
     if (callee !== null) call(owner, callee, { span, onlyWrites: onlyWrites || callee.kind === 'Const' })
     if (use.kind !== 'spawn' || onlyWrites) return
     for (const initial of initialUses(use.declaration, usesOf)) take(owner, initial, span, true)
@@ -81,6 +82,7 @@ export function effectTable({ items }: Module, usesOf: (owner: Owner) => readonl
 
   for (const item of items) {
     collect(item)
+    for (const field of fieldsOf(item)) collect(field)
     if (item.kind === 'Actor' || item.kind === 'Agent') {
       for (const handler of handlersOf(item)) {
         collect(handler)
@@ -103,7 +105,7 @@ export function effectTable({ items }: Module, usesOf: (owner: Owner) => readonl
     const { owner: callee, deed } = next
     for (const [caller, { span, onlyWrites }] of callers.get(callee) ?? []) {
       if (onlyWrites && !WRITES.has(deed)) continue
-      const action = `${callee.kind === 'Const' ? 'uses' : 'calls'} \`${nameOf(callee)}\``
+      const action = `${verbOf(callee)} \`${namesOfFields.get(callee) ?? nameOf(callee)}\``
       if (add(caller, deed, { action, span, through: callee })) open.push({ owner: caller, deed })
     }
   }
@@ -148,8 +150,9 @@ const ACCESS: Readonly<Record<'read' | 'write' | 'raw', Effect>> = {
 }
 
 /** A function that is passed as a value may be called. */
-function calleeOf(use: Use): Owner | null {
+function calleeOf(use: Use): UseOwner | null {
   if (use.kind === 'handler') return use.handler
+  if (use.kind === 'default') return use.field
   if (use.kind !== 'declaration') return null
   const { kind } = use.declaration
   return CALLABLE.has(kind) ? use.declaration : null
@@ -164,7 +167,7 @@ const CALLABLE: ReadonlySet<Declaration['kind']> = new Set<Declaration['kind']>(
 ])
 
 /** Returns the uses of the initial state of an actor: those that are of no handler. */
-function initialUses(declaration: Declaration | null, usesOf: (owner: Owner) => readonly Use[]): readonly Use[] {
+function initialUses(declaration: Declaration | null, usesOf: (owner: UseOwner) => readonly Use[]): readonly Use[] {
   if (declaration?.kind !== 'Actor' && declaration?.kind !== 'Agent') return []
   const ofHandlers = new Set(handlersOf(declaration).flatMap(usesOf))
   return usesOf(declaration).filter(use => !ofHandlers.has(use))
@@ -183,6 +186,17 @@ function hostEffects(path: string): Effect[] {
     return [...new Set(effects)].filter(effect => effect !== 'fs_write')
   }
   return []
+}
+
+/** Returns the fields of a type or a table, which may have defaults. */
+function fieldsOf(item: Declaration): readonly Field[] {
+  if (item.kind === 'Table') return item.fields
+  return item.kind === 'Type' && item.definition.form === 'struct' ? item.definition.fields : []
+}
+
+function verbOf({ kind }: UseOwner): string {
+  if (kind === 'Field') return 'uses the default of'
+  return kind === 'Const' ? 'uses' : 'calls'
 }
 
 function handlersOf({ members }: Actor | Agent): Handler[] {
@@ -216,7 +230,7 @@ function rootOf(target: Expression): string | null {
   }
 }
 
-export function nameOf(owner: Owner): string {
+export function nameOf(owner: UseOwner): string {
   if (owner.kind === 'Handler') return owner.event.text
   if (owner.kind === 'Const') {
     const { statement } = owner

@@ -5,6 +5,7 @@ import type { Span } from '../syntax/node.ts'
 import { MAP, map, OPTION, RESULT, result, STR } from './builtin-types.ts'
 import type { Context, Inference, Why } from './context.ts'
 import { coerce, fieldTypeOf, instantiate } from './conversions.ts'
+import { addDefaultUses } from './default-uses.ts'
 import { nearest, reportDeprecated, reportUndefined } from './resolve.ts'
 import { show } from './show.ts'
 import {
@@ -159,7 +160,9 @@ function checkFields(
       )
     } else inference.check(entryValue(entry), fieldTypeOf(owner, field), memberWhy(key, `\`${name}\``))
   }
-  const missing = [...(fields?.values() ?? [])].filter(field => !field.isOptional && !present.has(field.name))
+  const omitted = [...(fields?.values() ?? [])].filter(field => !present.has(field.name))
+  addDefaultUses(context, at, owner.def, omitted)
+  const missing = omitted.filter(field => !field.isOptional)
   if (missing.length > 0) reportMissing(context, missing, name, at, owner.def.kind === 'row' ? 'warning' : 'error')
 }
 

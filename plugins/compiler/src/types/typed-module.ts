@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Actor, Agent, Declaration, Derived, Handler, Module, State } from '../syntax/ast.ts'
+import type { Actor, Agent, Declaration, Derived, Field, Handler, Module, State, Transition } from '../syntax/ast.ts'
 import type { Call, Expression, Match, ObjectLiteral, Spawn } from '../syntax/ast-expressions.ts'
 import type { Pattern } from '../syntax/ast-statements.ts'
 import type { Span } from '../syntax/node.ts'
@@ -19,6 +19,8 @@ export type Conversion =
   | { readonly kind: 'unwrap'; readonly inner: Conversion | null }
   /** The `Result` of a database operation is kept, then converted. */
   | { readonly kind: 'keep'; readonly inner: Conversion | null }
+  /** The value of an `Ok` is taken; an Error ends the program. */
+  | { readonly kind: 'success'; readonly type: Type }
   /** A record becomes a struct or a row. The members of a literal are converted one by one. */
   | { readonly kind: 'record'; readonly type: NamedType }
   /** The value is, or contains, records or rows that become structs, with all that is in them. */
@@ -50,6 +52,8 @@ export type Use = { readonly node: Span } & (
   | { readonly kind: 'declaration'; readonly declaration: Declaration; readonly isCall: boolean }
   | { readonly kind: 'handler'; readonly declaration: Declaration; readonly handler: Handler }
   | { readonly kind: 'spawn'; readonly declaration: Declaration | null; readonly spawn: Spawn }
+  /** The default of a field that a literal omits; the declaration is that of the type. */
+  | { readonly kind: 'default'; readonly declaration: Declaration; readonly field: Field; readonly name: string }
   | {
       readonly kind: 'db'
       readonly call: Call
@@ -60,6 +64,9 @@ export type Use = { readonly node: Span } & (
   /** A member of a namespace of which nothing but the path is known. */
   | { readonly kind: 'host'; readonly path: string }
 )
+
+/** Code that uses something: a declaration, a handler in it, or the default of a field. */
+export type UseOwner = Declaration | Handler | Field
 
 export interface TypedMatch {
   readonly match: Match
@@ -82,16 +89,16 @@ export interface TypedModule {
   effectsOf(declaration: Declaration): ReadonlySet<Effect>
   /** The result type of a function, or the type of a constant: declared, or else inferred. */
   resultOf(declaration: Declaration): Type
-  /** Types of the parameters of a declaration, or of a handler in it: declared, or else inferred. */
-  paramTypes(declaration: Declaration, handler?: Handler): readonly Type[]
+  /** Types of the parameters of a declaration, or of a handler or a transition in it: declared, or else inferred. */
+  paramTypes(declaration: Declaration, handler?: Handler | Transition): readonly Type[]
   /** The result type of a handler: declared, or else inferred. */
   handlerResult(declaration: Actor | Agent, handler: Handler): Type
   /** The type of a state or a derived value: declared, or else inferred. */
   memberType(member: State | Derived): Type
   /** The definition that a type name has in this module. */
   defOf(name: string): TypeDef | undefined
-  /** Uses of each declaration; for a handler also by the handler itself. */
-  usesOf(owner: Declaration | Handler): readonly Use[]
+  /** Uses of each declaration; for a handler, or a field with a default, also by itself. */
+  usesOf(owner: UseOwner): readonly Use[]
   readonly matches: readonly TypedMatch[]
   /** Names of the types of record literals that have no type name and omit members with a default. */
   readonly records: ReadonlyMap<ObjectLiteral, string>

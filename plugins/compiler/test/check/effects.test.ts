@@ -62,6 +62,54 @@ t.test('a query sees the writes of constants and of the initial state of actors'
   )
 })
 
+t.test('a query sees the writes of the defaults that its values get, and only of these', async t => {
+  const types = `${TASK}fn put() to int { db.Task.insert({ title: "a" })\n 1 }
+type Point { x: int = put(), y: int = 2 }\ntype Line { from: Point, width: int = 1 }\n`
+  const refused = ['the query `q` must only read, but indirectly inserts into `Task`']
+  for (const written of [
+    '@query fn q() to Point { Point { y: 1 } }',
+    '@query fn q() to int { let p: Point = { y: 1 }\n p.y }',
+    '@query fn q() to int { let r = { y: 1 }\n let p: Point = r\n p.y }',
+    '@query fn q() to Line { { from: { y: 1 } } }',
+    '@query fn q(more: bool) to int { let p = if more { Point { x: 1 } } else { { y: 1 } }\n p.x }',
+    '@query fn q(line: Line) to int { line.width }',
+    '@query fn q(text: str) to Result[int] { let line: Line = std.json.value(std.json.parse(text)?)\n Ok(line.width) }',
+    'fn made() to Point { Point { } }\n@query fn q() to int { made().x }'
+  ]) {
+    t.same(messages(types + written), refused, written)
+  }
+  t.same(
+    findings(`${types}@query fn q() to Point { Point { y: 1 } }`)[0]?.related.map(({ message }) => message),
+    ['it uses the default of `Point.x` here', 'it calls `put` here', 'it inserts into `Task` here']
+  )
+  for (const written of [
+    '@query fn q() to Point { Point { x: 1 } }',
+    '@query fn q() to int { let r = { x: 1, y: 1 }\n let p: Point = r\n p.y }',
+    '@query fn q(more: bool) to int { let p = if more { Point { x: 1, y: 1 } } else { { x: 1, y: 1 } }\n p.x }'
+  ]) {
+    t.same(messages(types + written), [], written)
+  }
+  const stored = `${types}@table type Drawing { line: Line }\n`
+  t.same(messages(`${stored}@query fn q() to int { len(db.Drawing.all()) }`), refused)
+  const loads = 'type Page { body: str = std.http.get_text("/").unwrap_or("") }\nfn f() uses fs to Page { Page { } }'
+  t.same(messages(loads), ['`f` uses the default of `Page.body`, but does not declare the effect `net`'])
+})
+
+t.test('a query sees the writes of all handlers that a variable may name', async t => {
+  const actor = `${TASK}actor A { on put() { db.Task.delete(1) }\n on get() to int { 2 } }\n`
+  const refused = ['the query `q` must only read, but indirectly deletes from `Task`']
+  for (const written of [
+    '@query fn q(event: str) { let a = spawn(A)\n a.send(event) }',
+    '@query fn q() { for a in [spawn(A)] { a.send("put") } }',
+    'fn tell(a: any) { a.put() }\n@query fn q() { tell(spawn(A)) }',
+    'fn tell(a: any, event: str) { a.send(event) }\n@query fn q() { tell(spawn(A), "put") }'
+  ]) {
+    t.same(messages(actor + written), refused, written)
+  }
+  t.same(messages(`${actor}fn ask(a: any) { a.get() }\n@query fn q() { ask(spawn(A)) }`), [])
+  t.same(messages(`${actor}@query fn q() { spawn(A).send("get") }`), [])
+})
+
 t.test('a query may read files, but not write them', async t => {
   t.same(messages('@query fn q() to Result[str] { std.fs.read("a") }'), [])
   t.same(messages('@query fn q() to Result[Unit] { std.fs.write("a", "b") }'), [

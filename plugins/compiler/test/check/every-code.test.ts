@@ -128,6 +128,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.unknown_field': ['type P { x: int }\nfn f(p: P) { p.y }', 'y'],
   'typecheck.unknown_method': ['fn f() { "a".uper() }', 'uper'],
   'typecheck.unknown_std': ['fn f() { std.fs.raed("a") }', 'raed'],
+  'typecheck.variant_default': ['type S = | A(n: int = 3)', '3'],
   'typecheck.url.parameter': ['url Links { tagged(tags: List[str]) }', 'List[str]'],
   'typecheck.with.misplaced_option': [`${BLOG}workflow w() { a() with { mens: "join" } }`, 'mens'],
   'typecheck.with.not_record': [`${BLOG}workflow w() { a() with 3 }`, '3'],

@@ -55,7 +55,7 @@ function reachedFrom(endpoint: Declaration, types: TypedModule): Declaration[] {
   // The set grows during the walk.
   for (const each of seen) {
     for (const use of types.usesOf(each)) {
-      if (use.kind === 'declaration' || use.kind === 'handler') seen.add(use.declaration)
+      if (use.kind === 'declaration' || use.kind === 'handler' || use.kind === 'default') seen.add(use.declaration)
     }
   }
   return [...seen]

@@ -1,0 +1,57 @@
+import type { Declaration, Field } from '../syntax/ast.ts'
+import type { Span } from '../syntax/node.ts'
+import type { Context } from './context.ts'
+import { type FieldType, resolved, type Type, type TypeDef } from './type.ts'
+
+/** Notes that the code at a place computes the defaults of some fields. */
+export function addDefaultUses(context: Context, at: Span, def: TypeDef, fields: Iterable<FieldType>): void {
+  const { declaration, name: owner } = def
+  if (declaration === null) return
+  for (const { field, name } of fields) {
+    if (field?.kind !== 'Field' || field.value === null) continue
+    context.addUse({ kind: 'default', node: at, declaration, field, name: `${owner}.${name}` })
+  }
+}
+
+/**
+ * Notes that the code at a place may compute the defaults of all structs in a type: it makes a value of the type from
+ * one that may lack members.
+ */
+export function addDefaultUsesIn(context: Context, at: Span, type: Type): void {
+  if (!context.hasDefaults) return
+  const seen = new Set<Type | TypeDef>()
+  const open: Type[] = [type]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const part = resolved(next)
+    if (seen.has(part)) continue
+    seen.add(part)
+    open.push(...partsOf(part))
+    if (part.kind !== 'named' || seen.has(part.def)) continue
+    const { def } = part
+    seen.add(def)
+    if (def.kind === 'struct') addDefaultUses(context, at, def, def.fields?.values() ?? [])
+    for (const { type: inner } of def.fields?.values() ?? []) open.push(inner)
+    for (const { fields } of def.variants ?? []) for (const { type: inner } of fields) open.push(inner)
+  }
+}
+
+function partsOf(type: Type): readonly Type[] {
+  switch (type.kind) {
+    case 'named':
+      return type.args
+    case 'tuple':
+      return type.items
+    case 'record':
+      return [...type.fields.values()]
+    case 'answer':
+      return [type.value]
+    default:
+      return []
+  }
+}
+
+/** True for a type whose literals may omit a field that has a default. */
+export function hasDefault(item: Declaration): boolean {
+  const isComputed = ({ value }: Field): boolean => value !== null
+  return item.kind === 'Type' && item.definition.form === 'struct' && item.definition.fields.some(isComputed)
+}
