@@ -28,6 +28,12 @@ function titles(chain: string): string {
   return shown(TASKS, `fill()\nprint(${chain}.map(fn(each) each.title))`)
 }
 
+t.test('a text is no key of a row', async t => {
+  const { call } = withTables(`${TASKS}
+fn find(key: str) to Option[Task] { db.Task.get(key) }`)
+  t.throws(() => call('find', '1'), { code: 'RUN_TYPE' })
+})
+
 t.test('rows are inserted, found, changed and deleted', async t => {
   const { call } = withTables(`${TASKS}
 fn main() to List[any] {

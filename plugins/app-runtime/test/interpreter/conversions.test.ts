@@ -22,3 +22,23 @@ fn main() {
   t.same(lines, ['float float float 1.5', '2.20 -4', 'float Some(C)', 'None', '3'])
   t.end()
 })
+
+t.test('a function returns a member of JSON, and fails if it is missing', t => {
+  const source = `
+fn kind(text: str) to str {
+    match std.json.parse(text) {
+        Ok(json) => json.get_str("kind")
+        Error(message) => message
+    }
+}
+fn kept(text: str) to Result[str] { std.json.parse(text)?.get_str("kind") }
+fn main() {
+    print(kind("{\\"kind\\":\\"note\\"}"), kept("{}").is_err())
+    print(kind("{}"))
+}
+`
+  const { lines, code } = run(source)
+  t.same(lines, ['note true'])
+  t.equal(code, 'RUN_PANIC')
+  t.end()
+})

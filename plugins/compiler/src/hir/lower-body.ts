@@ -135,6 +135,11 @@ export class BodyLowering implements Lowering {
         if (conversion.inner?.kind !== 'records') return kept
         return { kind: 'Convert', type: types.of(conversion.inner.type), conversion: 'struct', operand: kept, ...span }
       }
+      case 'success': {
+        const type = types.of(conversion.type)
+        const receiver = this.#plain(expression, false)
+        return { kind: 'CallNative', type, native: 'Result.unwrap', receiver, args: [], options: null, ...span }
+      }
       case 'float':
         if (expression.kind === 'Int') {
           return { kind: 'Float', type: types.of(FLOAT), value: Number(expression.digits), ...span }

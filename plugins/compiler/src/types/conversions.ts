@@ -51,7 +51,7 @@ export function coerce(context: Context, at: Expression, found: Type, expected: 
   if (value === target) return target
   const conversion = conversionTo(value, target, at, why.wrapsSome !== undefined)
   if (conversion === false) {
-    const success = why.within === undefined ? successTo(context, at, value, target) : null
+    const success = successTo(context, at, value, target, why)
     reportMismatch(context, at, value, target, why, success === null ? 'error' : 'warning')
     if (success !== null) applyConversion(context, at, success)
     return target
@@ -63,8 +63,9 @@ export function coerce(context: Context, at: Expression, found: Type, expected: 
   return target.kind === 'var' || target.kind === 'any' ? value : target
 }
 
-/** The value of a member of JSON may be used without a check of its Result: it ends the program if it is missing. */
-function successTo(context: Context, at: Expression, value: Type, target: Type): Conversion | null {
+/** A function may return a member of JSON without a check of its Result: it ends the program if it is missing. */
+function successTo(context: Context, at: Expression, value: Type, target: Type, why: Why): Conversion | null {
+  if (why.within !== undefined || why.code !== 'typecheck.return_mismatch') return null
   const call = bare(at)
   const callee = call.kind === 'Call' ? context.calls[call.id]?.target : undefined
   if (callee?.kind !== 'native' || !callee.native.path.startsWith('Json.')) return null

@@ -158,7 +158,7 @@ function checkArguments(inference: Inference, { operation, head }: DbChain, row:
   }
 }
 
-/** Compares the key of a row that is read. A text is compared as SQLite does, so only an integer in it finds a row. */
+/** Compares the key of a row that is read. A text fails only when it runs: programs of other implementations pass one. */
 function checkKey(inference: Inference, row: NamedType, value: Expression): void {
   const { context } = inference
   const [found, expected, why] = [inference.infer(value), id(row), columnWhy('_id')]

@@ -184,7 +184,7 @@ for (const [code, [source, at]] of Object.entries(RAISES)) {
   })
 }
 
-t.test('unresolved external names are errors in a strict check, and warnings otherwise', t => {
+t.test('unresolved external names and values that may fail are errors in a strict check, and warnings otherwise', t => {
   for (const source of [
     'workflow w() { elsewhere() }',
     'fn f(a: Strin) { }',
@@ -195,6 +195,8 @@ t.test('unresolved external names are errors in a strict check, and warnings oth
     'fn f() uses fs { std.time.now_ms() }',
     'activity a() { }',
     '@form F { field name: str }',
+    'fn f(json: Json) to str { json.get_str("kind") }',
+    '@table type T { a: int }\nfn f(key: str) to Option[T] { db.T.get(key) }',
     '@ai fn g(a: str) to str\nfn f() { g(secrets.resolve("a")) }'
   ]) {
     t.same([...new Set(findings(source, false).map(each => each[2]))], ['warning'], source)
