@@ -59,6 +59,21 @@ const RIGHT: Readonly<Record<string, string>> = {
     'let m: Map[str, dec] = { a: 1dec }\n let n: Map[str, dec] = { a: 1.0dec }\n let r: Result[dec] = Ok(100dec)\n print(m is n, r is Ok(100.0dec), r is Ok(2dec))\n' +
     'print(D { d: 1dec, n: [D { d: 2dec, n: [] }] } is D { d: 1.0dec, n: [D { d: 2.0dec, n: [] }] }, [2dec, 10dec, 1.5dec].sort())\n' +
     'print(match 0.1000000000000000055511151231257827dec { 0.1dec => "equal", _ => "other" }, match (1, 1.0dec) { (1, 1dec) => "a", _ => "b" }) }',
+  'values whose type is a parameter are compared by value':
+    'fn equal[T](a: T, b: T) to bool { a is b }\nfn has[T](xs: List[T], x: T) to bool { xs.contains(x) }\n' +
+    'fn count[T](xs: List[T], x: T) to int { xs.filter(fn(each) equal(each, x)).len() }\n' +
+    'type Pair[A, B] { left: A\n right: B }\nfn same[A, B](a: Pair[A, B], b: Pair[A, B]) to bool { a is b }\n' +
+    'fn main() { print(equal(1.0dec, 1dec), equal([1.0dec], [1dec]), equal("1.0", "1"), has([1.0dec], 1dec), count([1.0dec, 1dec, 2dec], 1dec))\n' +
+    'print(same(Pair { left: 1.0dec, right: 1 }, Pair { left: 1dec, right: 1 }), [1.0dec].map(fn(d) equal(d, 1dec))) }',
+  'values whose type is inferred where a function is called are compared and calculated by value':
+    'fn biggest(a, b) { if a > b { a } else { b } }\nfn sorted(xs) { xs.sort() }\nfn area(w, h) { let area = w * h\n area }\n' +
+    'fn half(n) { n / 2 }\nfn main() { print(biggest(10dec, 9dec), biggest("10", "9"), sorted([10dec, 9dec]), area(2.5dec, 2dec), area(1.5, 2))\n' +
+    'print(half(7), half(7.0), biggest(area(1dec, 10dec), area(3dec, 3dec))) }',
+  'the text of values whose type is a parameter shows their tags':
+    'fn show[T](x: T) to str { str(x) }\nfn all[T](xs: List[T]) to str { xs.map(show).join("|") }\nfn both[T](x: T) to str { show((x, x)) }\n' +
+    'fn even[T](x: T, n: int) to str { if n is 0 { str(x) } else { odd(x, n - 1) } }\n' +
+    'fn odd[T](x: T, n: int) to str { if n is 0 { "odd " + x } else { even(x, n - 1) } }\n' +
+    'fn main() { print(all([(1, 2)]), all(["a"]), show(Some(1)), show([Ok(1)]), both(1), both("a"), even((1, 2), 3), even(2, 2)) }',
   'the smaller and the greater of ordered values':
     'fn main() { print(std.math.min("b", "a"), std.math.max(1.5dec, 1.25dec), std.math.max(2, 3)) }',
   'a replacement with the signs of a pattern of JavaScript':
@@ -116,6 +131,12 @@ const FAILING: Readonly<Record<string, string>> = {
   'an assertion': 'fn main() { print("before")\n assert(1 > 2, 3) }',
   'a panic with a value': 'fn main() { panic((1, "a")) }'
 }
+
+t.test('a function that calls itself with larger types is refused in pages, since each needs a copy of it', async t => {
+  const source =
+    'fn grow[T](x: T, n: int) to str { if n > 0 { grow((x, x), n - 1) } else { str(x) } }\nfn main() { grow(1, 2) }'
+  t.throws(() => runBoth(source), { message: /web\.not_in_browser: `grow` with types that grow/ })
+})
 
 for (const [name, source] of Object.entries(RIGHT)) {
   t.test(`pages run as the server: ${name}`, t => {

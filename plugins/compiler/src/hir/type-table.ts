@@ -60,6 +60,25 @@ export class TypeTable {
     return this.#once(`N${name}${this.#key(args)}`, () => ({ kind: 'named', name, args }))
   }
 
+  /** Replaces type parameters by types of this table. */
+  substituted(type: HirType, args: ReadonlyMap<string, HirType>): HirType {
+    const inner = (each: HirType): HirType => this.substituted(each, args)
+    switch (type.kind) {
+      case 'param':
+        return args.get(type.name) ?? type
+      case 'named':
+        return type.args.length === 0 ? type : this.named(type.name, type.args.map(inner))
+      case 'fn':
+        return this.#fn(type.params.map(inner), inner(type.result))
+      case 'tuple':
+        return this.#tuple(type.items.map(inner))
+      case 'record':
+        return this.#record(type.fields.map(([name, each]) => [name, inner(each)] as const))
+      default:
+        return type
+    }
+  }
+
   #fn(params: readonly HirType[], result: HirType): HirType {
     return this.#once(`F${this.#key([...params, result])}`, () => ({ kind: 'fn', params, result }))
   }

@@ -187,6 +187,10 @@ export function typeOf(e: Emitter, node: Hir.Expr): Hir.Type {
       const bodies = node.arms.map(({ body }) => body)
       return commonType(e, bodies)
     }
+    case 'Call': {
+      const { instances } = e.file.program
+      return instances.get(instances.ofCall(node, each => typeOf(e, each)))?.result ?? type
+    }
     default:
       return type
   }

@@ -60,7 +60,7 @@ import {
   newestStates,
   onlyExpression
 } from './uses.ts'
-import { ANY, inferTypes, isList, isNamed, isScalar, itemOf, iteratedItemOf } from './value-types.ts'
+import { ANY, isList, isNamed, isScalar, itemOf, iteratedItemOf } from './value-types.ts'
 
 /** Module with the device functions. */
 const MOBILE_MODULE = './mobile-bridge'
@@ -264,7 +264,7 @@ function functionCode(e: Emitter, node: Hir.FunctionValue): TypeScriptCode {
   const { name } = node
   switch (e.file.program.kindOf(name)) {
     case 'local':
-      return stable(e.file.shared(name))
+      return stable(e.file.shared(e.file.program.instances.ofValue(node)))
     case 'read':
     case 'write':
       return stable(e.file.client(name))
@@ -550,7 +550,8 @@ function callCode(e: Emitter, node: Hir.Call): TypeScriptCode {
       return remoteCall(e, node, true)
     case 'local': {
       const args = orderedCodes(e, node.args, node.params)
-      const made = call([e.file.shared(name), typeArguments(e, node)], ...args)
+      const copy = e.file.program.instances.ofCall(node, each => typeOf(e, each))
+      const made = call([e.file.shared(copy), copy === name ? typeArguments(e, node) : ''], ...args)
       return e.file.program.isAsync(name) ? waiting(e, node, made, typeOf(e, node), null) : made
     }
     default:
@@ -566,13 +567,8 @@ function typeArguments(e: Emitter, { name, args, params, type }: Hir.Call): stri
   if (declaration?.kind !== 'Function' || declaration.generics.length === 0 || body === null) return ''
   const isInferred = args.every(arg => arg.kind === 'Local' && !e.known.has(bindingOf(e, arg.local).name))
   if (isInferred) return ''
-  const known = new Map<string, Hir.Type>()
-  inferTypes(program.resultOf(declaration), type, known)
-  for (const [index, arg] of args.entries()) {
-    const local = body.params[params[index] ?? index]
-    const param = local === undefined ? undefined : body.locals[local]
-    if (param !== undefined) inferTypes(param.type, typeOf(e, arg), known)
-  }
+  const used = args.map((arg, index) => [params[index] ?? index, typeOf(e, arg)] as const)
+  const known = program.instances.typeArguments(name, body, used, type)
   return `<${declaration.generics.map(({ text }) => e.file.typeOrAny(known.get(text) ?? ANY)).join(', ')}>`
 }
 

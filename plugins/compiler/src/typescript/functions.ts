@@ -5,6 +5,7 @@ import type { Const, FunctionDeclaration } from '../syntax/ast.ts'
 import { block } from './code.ts'
 import { type Emitter, newEmitter, PLAIN_FRAME, type Views, written } from './emitter.ts'
 import { functionBody, letStatement, paramsCode } from './expressions.ts'
+import type { Instance } from './instances.ts'
 import { type Build, EmittedModule } from './module.ts'
 import { valueName } from './names.ts'
 import { ExportScope, Scope } from './scope.ts'
@@ -18,37 +19,56 @@ export function functionsText(build: Build, views: Views | null): string | null 
   const { program, shared } = build
   if (shared.size === 0) return null
   const file = new EmittedModule(build, { isShared: true })
-  const made = new Map<FunctionDeclaration | Const, Doc>()
+  const made: { readonly declaration: FunctionDeclaration | Const; readonly doc: Doc }[] = []
   // A translation may add names, which a set visits, too.
   for (const name of shared) {
-    const declaration = program.names.get(name)?.declaration
-    const body = program.body(name)
-    if (body === null || made.has(declaration as Const)) continue
-    if (declaration?.kind === 'Const') made.set(declaration, constantDoc(declaration, body, file, views))
-    if (declaration?.kind === 'Function') made.set(declaration, functionDoc(declaration, body, file, views))
+    const instance = program.instances.get(name)
+    const declaration = program.names.get(instance?.of ?? name)?.declaration
+    const body = instance?.body ?? program.body(name)
+    if (body === null) continue
+    if (declaration?.kind === 'Const' && !made.some(each => each.declaration === declaration)) {
+      made.push({ declaration, doc: constantDoc(declaration, body, file, views) })
+    }
+    if (declaration?.kind === 'Function') {
+      made.push({ declaration, doc: functionDoc({ declaration, name, body, instance }, file, views) })
+    }
   }
   // Constants come first, in source order, since only functions may be used before their declaration.
   const rank = ({ kind }: FunctionDeclaration | Const): number => (kind === 'Const' ? 0 : 1)
-  const ordered = [...made].sort(([a], [b]) => rank(a) - rank(b) || a.start - b.start)
-  const docs = ordered.map(([, doc]) => doc)
+  const ordered = made.sort(({ declaration: a }, { declaration: b }) => rank(a) - rank(b) || a.start - b.start)
+  const docs = ordered.map(({ doc }) => doc)
   const printed = layout(join([hardline, hardline], docs), 2)
   const imports = file.imports.lines()
   return `${imports.length === 0 ? '' : `${imports.join('\n')}\n\n`}${printed}\n`
 }
 
-function functionDoc(declaration: FunctionDeclaration, body: Hir.Body, outer: EmittedModule, views: Views | null): Doc {
+interface EmittedFunction {
+  readonly declaration: FunctionDeclaration
+  /** That of the declaration, or of a copy of it. */
+  readonly name: string
+  readonly body: Hir.Body
+  /** undefined for a function that is no copy. */
+  readonly instance: Instance | undefined
+}
+
+function functionDoc(
+  { declaration, name, body, instance }: EmittedFunction,
+  outer: EmittedModule,
+  views: Views | null
+): Doc {
   const { program } = outer
-  const { generics, params, result } = declaration
-  const name = declaration.name.text
-  const names = generics.map(({ text }) => text)
+  const { params } = declaration
+  const isCopy = instance !== undefined
+  const result = isCopy ? null : declaration.result
+  const names = isCopy ? [] : declaration.generics.map(({ text }) => text)
   const file = outer.within(new Set(names))
   const e: Emitter = { ...newEmitter(file, body.locals, new Scope(null, usedNames(codeOfBody(body), program))), views }
   const list = paramsCode(e, body, (type, index) => {
-    const written = params[index]?.type ?? null
+    const written = isCopy ? null : (params[index]?.type ?? null)
     return written === null ? file.typeOrAny(type) : file.declaredType(lowerType(written))
   })
-  const found = program.resultOf(declaration)
-  const isAsync = program.isAsync(name)
+  const found = instance?.result ?? program.resultOf(declaration)
+  const isAsync = program.isAsync(declaration.name.text)
   const isUnit = found.kind === 'unit'
   const type = isUnit ? 'void' : result === null ? file.type(found) : file.declaredType(lowerType(result))
   const annotation = type === null ? '' : `: ${isAsync ? `Promise<${type}>` : type}`

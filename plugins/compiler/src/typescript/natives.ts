@@ -375,8 +375,11 @@ export function methodCode(native: string, invocation: MethodCall): TypeScriptCo
   return table !== undefined && Object.hasOwn(table, name) ? (table[name] as MethodTranslation)(invocation) : null
 }
 
-/** Translates a method of a value of unknown type; an unknown one keeps its name. */
+/** Translates a method that the checker does not know; an unknown one keeps its name. */
 export function unknownMethodCode(written: string, invocation: MethodCall): TypeScriptCode {
+  const { type } = invocation
+  const known = type.kind === 'named' ? methodCode(`${type.name}.${written}`, invocation) : null
+  if (known !== null) return known
   const name = SAME_AS[written] ?? written
   for (const table of [ANYTHING, TEXT, LIST, OPTION, RESULT, NUMBER, MAP]) {
     const found = Object.hasOwn(table, name) ? table[name] : undefined

@@ -7,6 +7,7 @@ import type { Span } from '../syntax/node.ts'
 import type { ModuleNames } from '../types/module-names.ts'
 import type { Type, TypeDef } from '../types/type.ts'
 import type { TypedModule } from '../types/typed-module.ts'
+import { Instances } from './instances.ts'
 import { ANY } from './value-types.ts'
 
 /** Code that cannot be translated faithfully. */
@@ -60,6 +61,9 @@ export class EmittedProgram {
       typed.module.items.flatMap(item => (isComponent(item) ? [[item.name.text, item] as const] : []))
     )
   }
+
+  /** Copies of functions with open types. */
+  readonly instances = new Instances(this)
 
   get types(): TypeTable {
     return this.code.module.types
