@@ -25,6 +25,9 @@ t.test('an operation returns its value, or a Result if one is expected', async t
     'fn main() to any { match db.User.get(9) { Ok(user) => user, Error(_) => -1 } }': 'None',
     'fn main() to Result[int] { let id = db.User.insert({ email: "b", age: 1 })?\n Ok(id + 1) }': 'Ok(3)',
     'fn main() to Result[int] { db.User.count() }': 'Ok(1)',
+    'fn main() to Result[int] { match db.User.count() { n => n } }': 'Ok(1)',
+    'fn main() to int { match db.User.count() { n => n + 1 } }': '2',
+    'fn main() to Option[User] { match db.User.get(9) { Some(user) => Some(user), other => other } }': 'None',
     'fn main() to Result[int] { return db.User.count() }': 'Ok(1)',
     'fn main() to int { db.User.count()? + 1 }': '2',
     'fn main() to any { db.User.count().is_ok() }': 'true',
@@ -47,6 +50,11 @@ t.test('a failure is an Error if a Result is expected', async t => {
     [`fn main() to Result[int] { let id = ${AGAIN}?\n Ok(id) }`]: same,
     [`fn main() to Result[int] { ${AGAIN} }`]: same,
     [`fn main() to any { ${AGAIN}.is_err() }`]: 'true',
+    [`fn main() to Result[int] { match ${AGAIN} { r => r } }`]: same,
+    [`fn main() to Result[int] { match ${AGAIN} { Ok(n) if n > 9 => Ok(n), r => { let s = r\n s } } }`]: same,
+    [`fn main() to Result[int] { match ${AGAIN} { r => { let s = r\n let t = (s)\n t } } }`]: same,
+    [`fn main() to Result[int] { let r = ${AGAIN}\n match r { s => s } }`]: same,
+    [`fn main() to Result[int] { let r = if 1 > 0 { ${AGAIN} } else { db.User.count() }\n r }`]: same,
     [`fn main() to any { let r = ${AGAIN}\n match r { Ok(_) => "in", Err(why) => why } }`]: same.slice(6, -1),
     [`fn main() to any { ${AGAIN}.unwrap_or(-1) }`]: '-1'
   }

@@ -473,19 +473,35 @@ export class BodyLowering implements Lowering {
 
   #match({ subject, arms }: Match, type: Hir.Type, span: Hir.Span, asResult: boolean): Hir.Match {
     const known = this.module.typeOf(subject)
-    const isKept = known.kind === 'answer' && arms.some(({ patterns }) => patterns.some(isResultPattern))
-    const lowered = this.#expression(subject, isKept)
-    return { kind: 'Match', type, subject: lowered, arms: arms.map(arm => this.#arm(arm, asResult, isKept)), ...span }
+    const holds = known.kind === 'answer' ? this.#heldBy(arms) : null
+    const lowered = this.#expression(subject, holds === 'result')
+    return { kind: 'Match', type, subject: lowered, arms: arms.map(arm => this.#arm(arm, asResult, holds)), ...span }
   }
 
-  #arm({ patterns, guard, body, start, end }: MatchArm, asResult: boolean, isKept: boolean): Hir.MatchArm {
+  /**
+   * Returns what the variables of arms hold that match an answer: a Result if a pattern is of one, or if a variable is
+   * needed as one; the answer, which may still be needed so; null if a pattern is of the value.
+   */
+  #heldBy(arms: Match['arms']): 'result' | 'answer' | null {
+    const patterns = arms.flatMap(arm => arm.patterns)
+    if (patterns.some(isResultPattern)) return 'result'
+    if (patterns.some(({ kind }) => kind !== 'BindingPattern' && kind !== 'WildcardPattern')) return null
+    return patterns.some(pattern => this.#kept.has(pattern)) ? 'result' : 'answer'
+  }
+
+  #arm(
+    { patterns, guard, body, start, end }: MatchArm,
+    asResult: boolean,
+    holds: 'result' | 'answer' | null
+  ): Hir.MatchArm {
     return this.scope.within(() => {
       // All alternatives of a pattern bind the same variables.
       const shared = new Map<string, Hir.LocalId>()
       const lowered = patterns.map(pattern => {
-        return isKept && pattern.kind === 'BindingPattern'
-          ? this.#bindResult(pattern)
-          : this.pattern(pattern, false, shared)
+        if (holds === 'result' && pattern.kind === 'BindingPattern') return this.#bindResult(pattern)
+        const bound = this.pattern(pattern, false, shared)
+        if (holds === 'answer' && bound.kind === 'Bind') this.#answers.set(bound.local, pattern)
+        return bound
       })
       return {
         patterns: lowered,
@@ -591,14 +607,22 @@ export class BodyLowering implements Lowering {
 
   #let({ pattern, type, value, isMutable }: Let, span: Hir.Span): Hir.Let {
     // An immutable variable may hold the answer of an operation, which then fails where it is used.
-    const isAnswer =
-      type === null && !isMutable && pattern.kind === 'BindingPattern' && isDatabaseCall(this, bare(value))
+    const isAnswer = type === null && !isMutable && pattern.kind === 'BindingPattern' && this.#isAnswer(bare(value))
     const isKept = isAnswer && this.#kept.has(pattern)
     const lowered = this.#expression(value, isKept)
     const bound =
       isKept && pattern.kind === 'BindingPattern' ? this.#bindResult(pattern) : this.pattern(pattern, isMutable)
     if (isAnswer && bound.kind === 'Bind') this.#answers.set(bound.local, pattern)
     return { kind: 'Let', pattern: bound, value: lowered, ...span }
+  }
+
+  /** True for an operation of the database, for branches with some, and for a variable that holds one. */
+  #isAnswer(value: Expression): boolean {
+    if (value.kind !== 'Identifier') {
+      return isDatabaseCall(this, value) || (hasBranches(value) && this.module.typeOf(value).kind === 'answer')
+    }
+    const bound = this.scope.lookup(value.name)
+    return bound?.kind === 'local' && (this.#answers.has(bound.local) || this.#results.has(bound.local))
   }
 
   /** Declares a variable that holds the answer of an operation as a Result. */
