@@ -1,7 +1,9 @@
 import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../doc/doc.ts'
 import { code, type TypeScriptCode } from '../typescript/code.ts'
+import { propertyKey } from '../typescript/names.ts'
 import { textValue } from '../web-ir/text.ts'
 import type { TextPart, WebAttribute, WebNode } from '../web-ir/tree.ts'
+import { reactName } from './react-names.ts'
 
 /** Prints a part of a view as a TypeScript expression, in parentheses if it has several parts. */
 export function jsxExpression(node: WebNode): TypeScriptCode {
@@ -36,7 +38,7 @@ function hasParts(node: WebNode): boolean {
 }
 
 function element(tag: string, attributes: readonly WebAttribute[], children: readonly WebNode[]): Doc {
-  const printed = attributes.map(attribute)
+  const printed = attributes.map(/^[a-z]/.test(tag) ? intrinsicAttribute : attribute)
   const isLong = printed.some(mustBreak)
   const list = indent([isLong ? hardline : line, join(isLong ? hardline : line, printed)])
   if (children.length === 0) {
@@ -54,6 +56,13 @@ function withChildren(open: Doc, children: readonly WebNode[], close: string): D
     return group([open, indent([softline, docs]), softline, close])
   }
   return [open, indent([hardline, join(hardline, docs)]), hardline, close]
+}
+
+/** Prints an attribute of an HTML or SVG element. TypeScript compares no attributes in a spread, such as one that React passes on. */
+function intrinsicAttribute({ name, code }: WebAttribute): Doc {
+  const known = reactName(name)
+  if (known !== null) return attribute({ name: known, code })
+  return ['{...({ ', propertyKey(name), ': ', code, ' } as object)}']
 }
 
 function attribute({ name, code }: WebAttribute): Doc {

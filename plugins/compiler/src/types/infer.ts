@@ -389,7 +389,7 @@ export class BodyInference implements Inference {
   #assign(statement: Assign): void {
     const { context } = this
     const { target, operator, value } = statement
-    checkMutable(context, statement)
+    checkMutable(context, statement.target)
     const expected = this.infer(target)
     this.#checkPart(target)
     if (operator !== '=') {

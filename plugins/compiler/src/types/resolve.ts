@@ -2,7 +2,6 @@ import type { Fix } from '../diagnostics/diagnostic.ts'
 import { insteadOfName } from '../diagnostics/other-languages.ts'
 import type { Declaration } from '../syntax/ast.ts'
 import type { Expression, Identifier } from '../syntax/ast-expressions.ts'
-import type { Assign } from '../syntax/ast-statements.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { Span } from '../syntax/node.ts'
 import { isViewTag } from '../syntax/view-tags.ts'
@@ -188,7 +187,7 @@ function rootOf(target: Expression): Identifier | null {
 }
 
 /** Reports an assignment to a name that is not mutable. */
-export function checkMutable(context: Context, { target: assigned }: Assign): void {
+export function checkMutable(context: Context, assigned: Expression): void {
   const target = rootOf(assigned)
   if (target === null) {
     if (assigned.kind !== 'Missing') {

@@ -845,8 +845,11 @@ function mappedCode(e: Emitter, node: Hir.For): TypeScriptCode {
     })
     const made = statements.length === 0 ? value : [...statements, ['return ', value.doc]]
     const printed = isOpen(body) ? e.file.type(typeOf(e, body)) : null
-    const isPlain = position === null && printed === null && typeof target === 'string'
-    const params: Doc = position === null ? target : [target, ', ', position]
+    // TypeScript infers no parameters for a method of a value of any type.
+    const isAny = typeOf(e, iterable).kind === 'any'
+    const isPlain = position === null && printed === null && typeof target === 'string' && !isAny
+    const item: Doc = isAny ? [target, ': any'] : target
+    const params: Doc = position === null ? item : [item, isAny ? `, ${position}: number` : `, ${position}`]
     const head: Doc = isPlain ? target : ['(', params, ')', printed === null ? '' : `: ${printed}`]
     return code([operand(iterated(over, typeOf(e, iterable)), Level.postfix), '.map(', arrow(head, made).doc, ')'])
   })

@@ -604,6 +604,14 @@ let b = 2`,
     `fn f(n: int) {
     n += 1 // E immutable_assign
 }`,
+    `component C(given: str) {
+    let kept = ""
+    state text = ""
+    view: <p>
+        <input bind={text} aria-label="a"/>
+        <input bind={given} aria-label="b"/> // E immutable_assign
+    </p>
+}`,
     `fn f() {
     let mut x = 1
     x = "a" // E assign_mismatch

@@ -4,7 +4,7 @@ import { nearName } from '../../syntax/near-name.ts'
 import { ELEMENT } from '../builtin-types.ts'
 import type { Context, Inference, Why } from '../context.ts'
 import type { SignatureParam } from '../declare.ts'
-import { reportDeprecated, reportUndefined } from '../resolve.ts'
+import { checkMutable, reportDeprecated, reportUndefined } from '../resolve.ts'
 import { ANY, type Type } from '../type.ts'
 import { checkText } from './view-text.ts'
 
@@ -31,8 +31,10 @@ export function inferElement(inference: Inference, element: Element): Type {
     const prop = props?.find(each => each.name === name.text)
     if (props !== null && prop === undefined && !isCommon(name.text)) unknownProp(context, element, props, name)
     if (value === null) continue
-    if (prop === undefined) inferAttribute(inference, value)
-    else inference.check(value, prop.type, whyOf(element, prop))
+    if (prop === undefined) {
+      inferAttribute(inference, value)
+      if (name.text === 'bind') checkMutable(context, value)
+    } else inference.check(value, prop.type, whyOf(element, prop))
   }
   if (props !== null) checkPresence(context, element, props)
   // Children are shown, whatever the types of their branches are.

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import t from 'tap'
 import { checkFile, SourceFile } from '#root'
+import { reactName } from '../../../src/react/react-names.ts'
 import { bodyOf, emitted, viewOf } from './emitted.ts'
 
 const component = (members: string, declarations = ''): string =>
@@ -173,6 +176,38 @@ t.test('attributes get their React names', t => {
   t.equal(viewOf('<p data-x="1" aria_label="y" hidden/>'), '<p data-x="1" aria-label="y" hidden />')
   t.equal(viewOf('<p style="color: red; margin-top: 2px"/>'), "<p style={{ color: 'red', marginTop: '2px' }} />")
   t.equal(viewOf('<p title="a & \\"b\\""/>'), '<p title={"a & \\"b\\""} />')
+  t.equal(viewOf('<video autoplay playsinline srcset="a"/>'), '<video autoPlay playsInline srcSet="a" />')
+  t.end()
+})
+
+t.test('attributes that React does not know are passed on without a comparison of types', t => {
+  t.equal(viewOf('<p accent="x"/>'), '<p {...({ accent: "x" } as object)} />')
+  t.equal(viewOf('<p on_hover={print(1)}/>'), '<p {...({ onHover: () => console.log(1) } as object)} />')
+  t.end()
+})
+
+t.test("the names of attributes are those of React's types", t => {
+  const types = readFileSync(
+    createRequire(import.meta.url)
+      .resolve('@types/react/package.json')
+      .replace('package.json', 'index.d.ts'),
+    'utf8'
+  )
+  const interfaces = types.split(/^ {4}interface /m).filter(each => /^(?!Aria)\w*Attributes\b/.test(each))
+  const names = interfaces.flatMap(each =>
+    [...(each.split(/^ {4}\}/m)[0] ?? '').matchAll(/^ {8}(\w+)\??:/gm)].map(([, name]) => name ?? '')
+  )
+  const own = new Set(names.filter(name => !name.endsWith('Capture')))
+  t.ok(own.size > 500)
+  for (const name of own) t.equal(reactName(name), name)
+  t.end()
+})
+
+t.test('a loop over a value of any type names the type of its elements', t => {
+  const view = (loop: string) => viewOf(`<p>{${loop}}</p>`, 'let items: any = [1]')
+  t.match(view('for x in items { x.name }'), 'items.map((x: any) => x.name)')
+  t.match(view('for x, i in items { i }'), 'items.map((x: any, i: number) => i)')
+  t.match(view('for (a, b) in items { b }'), 'items.map(([a, b]: any) => b)')
   t.end()
 })
 
