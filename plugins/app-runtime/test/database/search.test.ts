@@ -96,7 +96,7 @@ t.test('inserts return the id of the row, despite triggers', async t => {
 type Note { text: str }
 @search_index Note.words on (text)
 fn add(text: str) to int { db.Note.insert({ text: text }) }
-fn watch() to any { db.Note.all().live("notes") }`)
+@query fn watch() to any { db.Note.all().live("notes") }`)
   t.same(
     ['a', 'b', 'c'].map(text => call('add', text)),
     [1, 2, 3]

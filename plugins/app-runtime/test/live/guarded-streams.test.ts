@@ -11,6 +11,14 @@ const SOURCE = `${NOTES}
 @table type News { title: str }
 @table type Wage { amount: int }
 @query @auth fn own() to List[str] { db.Note.all().live("notes").map(fn(note) { note.body }) }
+@table type Secret { text: str }
+@table type Shared { text: str }
+fn secrets() to List[str] { db.Secret.all().live("secrets").map(fn(each) { each.text }) }
+@server @role("admin") fn all_secrets() to List[str] { secrets() }
+@mutation @auth fn count_secrets() to int { len(secrets()) + db.Secret.all().live("shared").count() }
+@mutation @public fn share(text: str) { db.Shared.insert({ text: text }) }
+@mutation @public fn hide(text: str) { db.Secret.insert({ text: text }) }
+@query @public fn shared() to int { db.Shared.all().live("shared").count() + db.Secret.count() }
 @query @public fn news() to List[str] { db.News.all().live("news").map(fn(item) { item.title }) }
 @query @role("admin") fn wages() to List[int] { db.Wage.all().live("wages").map(fn(wage) { wage.amount }) }
 @query @auth fn paid() to int { db.Wage.all().live("wages").count() }
@@ -164,6 +172,27 @@ t.test('a topic has the guards of all queries that name it', async t => {
   for (const topic of ['notes', 'Note']) {
     t.equal(await subscribe(admin, topic), 'RUN_LIVE_UNKNOWN', 'a table with row rules announces nothing')
   }
+})
+
+t.test('only a query with .live makes a topic, of the tables that it marks', async t => {
+  const { app, socket, page } = await openApp(t)
+  const ann = await signUp(app, 'ann')
+  const [anonymous, user, admin] = [await socket(), await page(ann.cookie), await socket()]
+  admin.send({ auth: await ownToken({ roles: ['admin'] }) })
+  for (const client of [anonymous, user, admin]) {
+    for (const topic of ['secrets', 'Secret', 'secret']) {
+      client.send({ subscribe: topic })
+      t.match(await client.next(), { code: 'RUN_LIVE_UNKNOWN', topic })
+    }
+    client.send({ subscribe: 'shared' })
+    t.match(await client.next(), { subscribed: 'shared' })
+  }
+  for (const topic of ['secrets', 'Secret']) t.equal((await fetch(`${app.url}/api/live/${topic}`)).status, 404, topic)
+  t.equal(await watch(anonymous, 'shared'), 0)
+  await ann.post('/api/mutation/hide', { text: 'x' })
+  t.match(await anonymous.next(), { watch: 1, value: 1 }, 'a query follows all tables that it reads')
+  await ann.post('/api/mutation/share', { text: 'x' })
+  for (const client of [user, admin]) t.match(await client.next(), { topic: 'shared', table: 'Shared' })
 })
 
 t.test('a query that reads the request runs for each connection, and limits count', async t => {
