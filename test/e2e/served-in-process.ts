@@ -18,11 +18,15 @@ export interface ServedApp {
 export async function serveInProcess(
   t: Test,
   source: string,
-  { set = [], folder = makeProject(t, { 'app.vox': source }) }: { set?: readonly string[]; folder?: string } = {}
+  {
+    set = [],
+    folder = makeProject(t, { 'app.vox': source }),
+    plugins = []
+  }: { set?: readonly string[]; folder?: string; plugins?: readonly string[] } = {}
 ): Promise<ServedApp> {
   const { kernel, close } = await openInProcess({
     root: folder,
-    only: ['app-runtime', 'compiler', 'database', 'http'],
+    only: ['app-runtime', 'compiler', 'database', 'http', ...plugins],
     set: [
       'plugins.http.port=0',
       'plugins.app-runtime.program="app.vox"',

@@ -50,7 +50,10 @@ export function use_remote<T>(load: () => Promise<T>, dependencies: readonly unk
   const [response, set_response] = useState(empty)
   const [reloads, set_reloads] = useState(0)
   useEffect(() => {
-    const listener = (): void => set_reloads(previous => previous + 1)
+    const listener = (is_other_caller = false): void => {
+      if (is_other_caller) set_response(empty)
+      set_reloads(previous => previous + 1)
+    }
     voxClient.onChange.add(listener)
     return () => {
       voxClient.onChange.delete(listener)
@@ -77,7 +80,7 @@ export function use_remote<T>(load: () => Promise<T>, dependencies: readonly unk
     source: `/** Like \`use_remote\`, but follows a live query after its first value. */
 export function use_live<T>(
   load: () => Promise<T>,
-  follow: (on_value: (value: T) => void, on_error: () => void) => () => void,
+  follow: (on_value: (value: T) => void, on_error: (error: { readonly status: number }) => void) => () => void,
   dependencies: readonly unknown[],
   empty: T
 ): T {
@@ -100,7 +103,8 @@ export function use_live<T>(
           is_followed = true
           set_response(value)
         },
-        () => {
+        ({ status }) => {
+          if (is_followed && (status === 401 || status === 403)) set_response(empty)
           is_followed = false
         }
       )
@@ -121,7 +125,10 @@ export function use_live<T>(
     }
   }, dependencies)
   useEffect(() => {
-    const listener = (): void => reload.current()
+    const listener = (is_other_caller = false): void => {
+      if (is_other_caller) set_response(empty)
+      reload.current()
+    }
     voxClient.onChange.add(listener)
     return () => {
       voxClient.onChange.delete(listener)

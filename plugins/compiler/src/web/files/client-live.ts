@@ -40,8 +40,8 @@ interface $Watch {
   readonly message: string
   readonly followers: Set<$Follower>
   last: { readonly value: unknown } | null
-  /** True if the caller may not follow the query. Another caller may, after a sign-in. */
-  isRefused: boolean
+  /** Set if the caller may not follow the query. Another caller may, after a sign-in. */
+  refusal: ApiError | null
 }
 
 const $lives = new globalThis.WeakMap<object, $Live>()
@@ -57,6 +57,9 @@ function $live(to: Partial<Connection>): $Live {
   let socket: WebSocket | null = null
   let isReady = false
   let retryMs = $RETRY_MS
+  let lostBy: string | null = null
+  /** True once a caller was refused: a new websocket has the cookies of the present one. */
+  let isOutdated = false
   let waiting: unknown
   let ids = 0
 
@@ -77,22 +80,42 @@ function $live(to: Partial<Connection>): $Live {
 
   /** Sends the token first, since the server checks each query with it. */
   const begin = async (opened: WebSocket): Promise<void> => {
-    const { authorization = '' } = { ...(await $authorization(to).catch(() => ({}))), ...to.headers }
-    if (socket !== opened) return
+    const own = await $authorization(to).catch((error: unknown) => {
+      if (socket === opened) lostBy = \`the token of the connection is not available: \${globalThis.String(error)}\`
+      opened.close()
+      return undefined
+    })
+    if (socket !== opened || own === undefined) return
+    const { authorization = '' } = { ...own, ...to.headers }
     isReady = true
     const token = /^Bearer (.+)$/i.exec(authorization)?.[1]
     if (token !== undefined) send(globalThis.JSON.stringify({ auth: token }))
     sendAll()
   }
 
-  const refuse = (error: ApiError): void => {
-    for (const { followers } of watches.values()) for (const each of followers) each.onError(error)
+  const tell = ({ followers }: $Watch, error: ApiError): void => {
+    for (const each of [...followers]) each.onError(error)
+  }
+  const tellAll = (error: ApiError): void => {
+    for (const watch of [...watches.values()]) tell(watch, error)
+  }
+
+  /** Drops the value of a caller that is no longer admitted. Other data of that caller must not be shown either. */
+  const refuse = (watch: $Watch, error: ApiError): void => {
+    const wasAdmitted = watch.last !== null
+    watch.last = null
+    watch.refusal = error
+    isOutdated = true
+    tell(watch, error)
+    if (!wasAdmitted) return
+    if (error.status === 401) to.onUnauthorized?.(error)
+    for (const listener of to.onChange ?? []) listener(true)
   }
 
   const connect = (): void => {
     const Socket: typeof globalThis.WebSocket | undefined = to.WebSocket ?? globalThis.WebSocket
     if (Socket === undefined) {
-      refuse(new ApiError('this platform has no WebSocket: set the WebSocket of voxClient, for example to that of the package ws', 0, null, null))
+      tellAll(new ApiError('this platform has no WebSocket: set the WebSocket of voxClient, for example to that of the package ws', 0, null, null))
       return
     }
     const url = new globalThis.URL(address, globalThis.location?.href)
@@ -100,6 +123,7 @@ function $live(to: Partial<Connection>): $Live {
     const opened = new Socket(url)
     socket = opened
     isReady = false
+    isOutdated = false
     opened.onopen = () => void begin(opened)
     opened.onmessage = ({ data }) => {
       if (socket === opened) receive(globalThis.String(data))
@@ -107,10 +131,22 @@ function $live(to: Partial<Connection>): $Live {
     opened.onclose = () => {
       if (socket !== opened) return
       socket = null
+      const reason = lostBy ?? \`\${address} is not connected\`
+      lostBy = null
       if (watches.size === 0) return
-      refuse(new ApiError(\`\${address} is not connected; it is connected again automatically\`, 0, null, null))
+      for (const watch of [...watches.values()]) if (watch.refusal !== null && watch.last !== null) refuse(watch, watch.refusal)
+      tellAll(new ApiError(\`\${reason}; it is connected again automatically\`, 0, null, null))
       retry(connect)
     }
+  }
+
+  const reopen = (run: (connect: () => void) => void): void => {
+    const before = socket
+    socket = null
+    before?.close()
+    run(() => {
+      if (watches.size > 0 && socket === null) connect()
+    })
   }
 
   const receive = (text: string): void => {
@@ -121,18 +157,21 @@ function $live(to: Partial<Connection>): $Live {
     if (status === undefined) {
       retryMs = $RETRY_MS
       watch.last = { value: message.value }
-      watch.isRefused = false
+      watch.refusal = null
       for (const each of [...watch.followers]) each.onValue(message.value)
       return
     }
+    const error = new ApiError(message.error ?? address, status, message.code ?? null, message)
+    if (ended === true && (status === 401 || status === 403)) {
+      if (watch.last === null || watch.refusal !== null) return refuse(watch, error)
+      // The caller may have another token or session now. Its value counts until the server has refused that one, too.
+      watch.refusal = error
+      return reopen(retry)
+    }
     // The server may be busy or starting; other errors stay until the caller tries again.
     if (ended === true && status >= 500) retry(sendAll)
-    else if (ended === true && (status === 401 || status === 403)) {
-      watch.last = null
-      watch.isRefused = true
-    } else if (ended === true) watches.delete(id)
-    const error = new ApiError(message.error ?? address, status, message.code ?? null, message)
-    for (const each of [...watch.followers]) each.onError(error)
+    else if (ended === true) watches.delete(id)
+    tell(watch, error)
   }
 
   globalThis.addEventListener?.('online', () => {
@@ -140,11 +179,13 @@ function $live(to: Partial<Connection>): $Live {
   })
 
   const renew = (): void => {
-    const before = socket
-    socket = null
-    before?.close()
-    if (watches.size > 0) after(0, connect)
+    for (const watch of watches.values()) {
+      watch.last = null
+      watch.refusal = null
+    }
+    reopen(run => after(0, run))
   }
+  if (globalThis.Object.isExtensible(to)) to.reconnect = renew
 
   const follow: $Live['follow'] = (query, args, follower) => {
     const key = query + $json(args)
@@ -152,16 +193,19 @@ function $live(to: Partial<Connection>): $Live {
     if (id === undefined || watch === undefined) {
       id = ids++
       const named = globalThis.Object.fromEntries(globalThis.Object.entries(args).filter(([, value]) => value !== undefined))
-      watch = { key, message: $print({ watch: id, query, args: named }), followers: new globalThis.Set(), last: null, isRefused: false }
+      watch = { key, message: $print({ watch: id, query, args: named }), followers: new globalThis.Set(), last: null, refusal: null }
       watches.set(id, watch)
       if (socket === null) after(0, connect)
+      else if (isOutdated) reopen(run => after(0, run))
       else send(watch.message)
-    } else if (watch.isRefused) send(watch.message)
-    else if (watch.last !== null) {
+    } else if (watch.last !== null) {
       const { value } = watch.last
       globalThis.queueMicrotask(() => {
         if (watch?.followers.has(follower)) follower.onValue(value)
       })
+    } else if (watch.refusal !== null) {
+      watch.refusal = null
+      reopen(run => after(0, run))
     }
     const [ownId, own] = [id, watch]
     own.followers.add(follower)

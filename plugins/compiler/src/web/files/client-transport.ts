@@ -13,10 +13,12 @@ export interface Connection {
   headers: Record<string, string>
   /** Bearer token of each call, or a function that returns it. */
   token?: string | null | (() => string | null | Promise<string | null>)
-  /** Called after a call with status 401: the caller must sign in. */
+  /** Called after a call with status 401, and when the identity of a live query has ended: the caller must sign in. */
   onUnauthorized?: (error: ApiError) => void
-  /** Called after each call that may have changed data. */
-  onChange: Set<() => void>
+  /** Called after each call that may have changed data; with true if data of the previous caller must not be shown any longer. */
+  onChange: Set<(isOtherCaller?: boolean) => void>
+  /** Opens the websocket of the live queries again; set by the first one. Call it when \`token\` is that of another user. */
+  reconnect?: () => void
   /** Replaces the platform's \`fetch\`. */
   fetch?: typeof globalThis.fetch
   /** Replaces the platform's \`WebSocket\`, which live queries use. */
@@ -129,7 +131,7 @@ function $upload<T>(to: Partial<Connection>, method: string, path: string, value
     if (response.status === 401) to.onUnauthorized?.(failure)
     throw failure
   }
-  if (method !== 'GET') for (const listener of to.onChange ?? []) listener()
+  if (method !== 'GET') for (const listener of to.onChange ?? []) listener(path.startsWith('/api/auth/sign_'))
   return body as T
 }
 `

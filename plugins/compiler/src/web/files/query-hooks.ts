@@ -20,7 +20,10 @@ const QUERY_LIBRARY = '@tanstack/react-query'
 const PROVIDER = `/** Provides data that hooks share, and refetches it after a change that may affect it. */
 export function VoxQueryProvider({ client, children }: { readonly client: QueryClient; readonly children: ReactNode }) {
   useEffect(() => {
-    const listener = () => void client.invalidateQueries({ queryKey: ['vox'] })
+    const listener = (isOtherCaller = false) => {
+      if (isOtherCaller) void client.resetQueries({ queryKey: ['vox'] })
+      else void client.invalidateQueries({ queryKey: ['vox'] })
+    }
     $client.voxClient.onChange.add(listener)
     return () => void $client.voxClient.onChange.delete(listener)
   }, [client])
@@ -33,8 +36,10 @@ const LIVE_PROVIDER = `/** Provides data that hooks share, and refetches it afte
 export function VoxQueryProvider({ client, children }: { readonly client: QueryClient; readonly children: ReactNode }) {
   useEffect(() => {
     const isFollowed = (hash: string) => [...$followed].some(each => each.hash === hash)
-    const listener = () =>
-      void client.invalidateQueries({ queryKey: ['vox'], predicate: ({ queryHash }) => !isFollowed(queryHash) })
+    const listener = (isOtherCaller = false) => {
+      if (isOtherCaller) void client.resetQueries({ queryKey: ['vox'] })
+      else void client.invalidateQueries({ queryKey: ['vox'], predicate: ({ queryHash }) => !isFollowed(queryHash) })
+    }
     $client.voxClient.onChange.add(listener)
     return () => void $client.voxClient.onChange.delete(listener)
   }, [client])
@@ -61,8 +66,9 @@ function $useLive(
         client.setQueryData(queryKey, value)
       },
       error => {
-        $followed.delete(own)
-        if (error.status !== 0) void client.invalidateQueries({ queryKey })
+        const wasFollowed = $followed.delete(own)
+        if (wasFollowed && (error.status === 401 || error.status === 403)) void client.resetQueries({ queryKey, exact: true })
+        else if (error.status !== 0) void client.invalidateQueries({ queryKey })
       }
     )
     return () => {

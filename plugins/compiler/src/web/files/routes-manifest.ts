@@ -40,11 +40,14 @@ async function $guarded(page: string, redirect: string | null, load: () => Promi
 }
 `
 
-const FOLLOWED = `/** Shows the values of a live query, of which \`data\` is the first. While it is not connected, newer data counts. */
+const FOLLOWED = `/**
+ * Shows the values of a live query, of which \`data\` is the first. While it is not connected, newer data counts. When the
+ * caller is no longer admitted, nothing is shown until the data is loaded again.
+ */
 function $Followed({ id, data, follow, show }: {
   readonly id: string
   readonly data: unknown
-  readonly follow: (onValue: (value: unknown) => void, onError: () => void) => () => void
+  readonly follow: (onValue: (value: unknown) => void, onError: (error: $client.ApiError) => void) => () => void
   readonly show: (data: unknown) => ReactNode
 }): ReactNode {
   const [newest, setNewest] = useState<{ readonly id: string; readonly value: unknown; readonly lostAt: unknown } | null>(null)
@@ -54,14 +57,23 @@ function $Followed({ id, data, follow, show }: {
     () =>
       follow(
         value => setNewest({ id, value, lostAt: $CONNECTED }),
-        () => setNewest(previous => (previous === null ? null : { ...previous, lostAt: loaded.current }))
+        ({ status }) => {
+          const isRefused = status === 401 || status === 403
+          const lostAt = loaded.current
+          setNewest(previous => {
+            if (previous === null || previous.value === $REFUSED) return previous
+            return isRefused ? { id, value: $REFUSED, lostAt } : { ...previous, lostAt }
+          })
+        }
       ),
     [id]
   )
   const isNewest = newest !== null && newest.id === id && (newest.lostAt === $CONNECTED || newest.lostAt === data)
+  if (isNewest && newest.value === $REFUSED) return null
   return show(isNewest ? newest.value : data)
 }
 
+const $REFUSED = Symbol('refused')
 const $CONNECTED = Symbol('connected')
 `
 
