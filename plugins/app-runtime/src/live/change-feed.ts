@@ -163,8 +163,16 @@ export class ChangeFeed {
 
   /** Reads and delivers new changes. Returns the milliseconds until the next poll. */
   async #poll(): Promise<number> {
+    const isNudged = this.#isNudged
     this.#isNudged = false
     try {
+      if (isNudged && this.#position !== null) {
+        const changes = await this.#log.after(this.#position, PAGE)
+        if (followOn(changes, this.#position)) {
+          this.#announce(changes)
+          return 0
+        }
+      }
       const newest = await this.#log.newest()
       if (this.#position === null) this.#position = newest
       if (newest === this.#position) return this.#pollMs
@@ -177,14 +185,19 @@ export class ChangeFeed {
         this.#endGone(newest)
         return 0
       }
-      this.#recent = [...this.#recent, ...changes].slice(-MAX_RECENT)
-      this.#position += changes.length
-      for (const listener of this.#listeners) this.#deliver(listener, changes)
+      this.#announce(changes)
       return 0
     } catch (error) {
       this.#onFailure(error)
       return RETRY_MS
     }
+  }
+
+  /** Delivers the changes that follow the position. */
+  #announce(changes: readonly Change[]): void {
+    this.#recent = [...this.#recent, ...changes].slice(-MAX_RECENT)
+    this.#position = (this.#position ?? 0) + changes.length
+    for (const listener of this.#listeners) this.#deliver(listener, changes)
   }
 
   /** Ends all listeners with `RUN_LIVE_GONE`: the database was replaced, or changes were removed before delivery. */

@@ -1,10 +1,11 @@
 import type { ChangeFeed, Listener } from './change-feed.ts'
 import { errorStatus, errorText } from './live-errors.ts'
 
-/**
- * Maximum time between two runs of one query, in milliseconds. The pause is as long as the run and the sending of its result
- * took, so that one query takes at most half of the time of a thread.
- */
+/** Over time, the runs of one query and the sending of its results take at most half of the time of a thread. */
+const COST_FACTOR = 2
+/** Milliseconds of runs in advance, so that a few changes in close succession are sent without a pause. */
+const ADVANCE_MS = 250
+/** Maximum pause between two runs of one query, in milliseconds. */
 const MAX_PAUSE_MS = 20
 
 export interface QueryAnswer {
@@ -56,6 +57,8 @@ export class WatchedQuery {
   #isRunning = false
   #isOutdated = false
   #isLeft = false
+  /** Until when the runs so far take their share of the time, in milliseconds of `performance.now()`. */
+  #paidUntil = 0
 
   constructor(options: WatchedQueryOptions) {
     this.#options = options
@@ -159,9 +162,17 @@ export class WatchedQuery {
       const began = performance.now()
       if (!(await this.recheck())) return
       this.#give(await this.#options.run().catch(failed))
-      const pauseMs = Math.min(performance.now() - began, MAX_PAUSE_MS)
-      await new Promise(resolve => setTimeout(resolve, pauseMs))
+      const pauseMs = this.#pauseAfter(began)
+      if (pauseMs > 0) await new Promise(resolve => setTimeout(resolve, pauseMs))
     }
+  }
+
+  /** Returns the milliseconds to wait after a run. */
+  #pauseAfter(began: number): number {
+    const now = performance.now()
+    const paidUntil = Math.max(this.#paidUntil, began) + COST_FACTOR * (now - began)
+    this.#paidUntil = Math.min(paidUntil, now + ADVANCE_MS + MAX_PAUSE_MS)
+    return this.#paidUntil - now - ADVANCE_MS
   }
 
   #give(answer: QueryAnswer): void {
