@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import type { ServedApp } from '../../../../test/e2e/served-in-process.ts'
 import { openStore } from '../schema/schema-fixture.ts'
@@ -231,6 +233,33 @@ t.test('a user links an identity at a provider, signs in with it, and unlinks it
   const last = await elsewhere.open(`${app.url}/api/auth/oauth/idp/unlink`, sent(app))
   t.equal(last.status, 409)
   t.match(await json(last), { error: /only way in which the user can sign in/ })
+})
+
+t.test('the generated client links and unlinks identities, and shows and ends sessions', async t => {
+  const app = await serveWithProvider(t)
+  const [ann, elsewhere] = [await withPassword(app, 'ann@example.org', 'Ann'), new Browser()]
+  const file = join(app.folder, 'client.ts')
+  writeFileSync(file, await (await fetch(`${app.url}/api/client.ts`)).text())
+  const { createClient } = await import(pathToFileURL(file).href)
+  const ownPage = (url: string, init: RequestInit): Promise<Response> =>
+    ann.open(url, { ...init, headers: { ...(init.headers as Record<string, string>), origin: app.url } })
+  const { auth } = createClient({ baseUrl: app.url, fetch: ownPage })
+
+  const { url } = await auth.link('idp', '/settings')
+  const linked = await ann.open(await ann.signIn(url, 'ann', `${app.url}/api/auth/callback/`))
+  t.equal(linked.headers.get('location'), '/settings')
+  t.match(await auth.identities(), [{ provider: 'password' }, { provider: /^(idp|other|wrong)$/ }])
+  await t.rejects(auth.link('a/b'), { status: 404, message: 'there is no OpenID provider a/b' })
+
+  await signIn(app, elsewhere, 'ann')
+  const sessions = await auth.sessions()
+  t.match(sessions, [{ is_current: false }, { is_current: true, created_at_ms: Number, expires_at_ms: Number }])
+  t.equal(await auth.endSession(sessions[0].id), true)
+  t.equal(await auth.endSession(sessions[0].id), false)
+  t.equal(await me(app, elsewhere), null)
+  t.equal(await auth.unlink('idp'), null)
+  t.match(await auth.identities(), [{ provider: 'password' }])
+  await t.rejects(auth.unlink('idp'), { status: 404, code: 'RUN_NOT_FOUND' })
 })
 
 t.test('a form begins to link an identity', async t => {

@@ -23,6 +23,11 @@ t.test('the document and the client of a program with users', async t => {
     additionalProperties: false
   })
   t.ok(document.paths['/api/auth/me'].get)
+  const provider = { name: 'provider', in: 'path', required: true }
+  for (const action of ['link', 'unlink']) {
+    t.match(document.paths[`/api/auth/oauth/{provider}/${action}`].post, { parameters: [provider] })
+  }
+  for (const path of ['identities', 'sessions']) t.ok(document.paths[`/api/auth/${path}`].get.responses['401'])
   t.notOk(document.paths['/api/mutation/on_sign_up'])
   const client = readFileSync(join(out, 'vox-client.ts'), 'utf8')
   t.match(client, /signUp: \(fields: \{ readonly email: string; readonly name: string; readonly password: string;/)

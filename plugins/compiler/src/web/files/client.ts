@@ -144,7 +144,19 @@ function authMember(web: WebModule, types: ClientTypes): string[] {
     auth: {${users.hasPassword ? withPassword : ''}
       signOut: (): Promise<null> => ${call('sign_out')},
       /** Returns the user who is signed in, or null. */
-      me: (): Promise<${user} | null> => $call($to, 'GET', '/api/auth/me')
+      me: (): Promise<${user} | null> => $call($to, 'GET', '/api/auth/me'),
+      /** Returns the sessions of the user. */
+      sessions: (): Promise<readonly { readonly id: string; readonly agent: string | null; readonly created_at_ms: number; readonly expires_at_ms: number; readonly is_current: boolean }[]> =>
+        $call($to, 'GET', '/api/auth/sessions'),
+      /** Ends a session of the user. Returns false if it does not exist. */
+      endSession: (id: string): Promise<boolean> => $call($to, 'POST', '/api/auth/end_session', { id }),
+      /** Returns the ways in which the user can sign in: \`password\`, and names of OpenID providers. */
+      identities: (): Promise<readonly { readonly provider: string; readonly created_at_ms: number }[]> => $call($to, 'GET', '/api/auth/identities'),
+      /** Begins to link an identity at an OpenID provider. The page opens the returned address, and \`next\` is opened at the end. */
+      link: (provider: string, next?: string): Promise<{ readonly url: string }> =>
+        $call($to, 'POST', '/api/auth/oauth/' + $part(provider) + '/link' + $text({ next })),
+      /** Removes the identity at an OpenID provider, and ends the other sessions. */
+      unlink: (provider: string): Promise<null> => $call($to, 'POST', '/api/auth/oauth/' + $part(provider) + '/unlink')
     }`
   ]
 }
