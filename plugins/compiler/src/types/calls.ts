@@ -86,7 +86,6 @@ function callNamed(inference: Inference, callee: Identifier, site: CallSite): Ty
       return callValue(inference, meaning.local.type, callee, site)
     case 'native':
       if (isNativeFunction(meaning.native)) {
-        checkDuration(context, name, site)
         context.addUse({ kind: 'native', node: callee, native: meaning.native, path: name })
         return callNative(inference, meaning.native, name, site, null)
       }
@@ -135,12 +134,18 @@ function callNamed(inference: Inference, callee: Identifier, site: CallSite): Ty
   }
 }
 
-const WAITS: ReadonlySet<string> = new Set(['sleep', 'workflow_wait'])
+/** For natives that take a duration, the index of that argument. */
+const DURATIONS: ReadonlyMap<string, number> = new Map([
+  ['sleep', 0],
+  ['workflow_wait', 0],
+  ['run_later', 0],
+  ['std.files.url', 1]
+])
 
-/** Checks the literal duration of a function that waits. */
-function checkDuration(context: Context, name: string, { args: [first] }: CallSite): void {
-  if (!WAITS.has(name) || first === undefined) return
-  context.diagnostics.push(...durationProblems(`the duration of \`${name}\``, first.value))
+/** Checks the duration of a native that takes one, if it is a literal. */
+function checkDuration(context: Context, name: string, { args }: CallSite): void {
+  const given = args[DURATIONS.get(name) ?? -1]
+  if (given !== undefined) context.diagnostics.push(...durationProblems(`the duration of \`${name}\``, given.value))
 }
 
 function inferAll(inference: Inference, args: readonly Argument[]): void {
@@ -210,6 +215,7 @@ function callNative(
   receiver: Type | null
 ): Type {
   const { context } = inference
+  if (receiver === null) checkDuration(context, name, site)
   const isConstructor = receiver === null && Object.hasOwn(CONSTRUCTORS, name)
   const by = freshVars(native.generics, site.at)
   if (receiver !== null && native.receiver !== null) unify(substitute(native.receiver, by), receiver)

@@ -1,5 +1,6 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Expression, StringLiteral } from '../syntax/ast-expressions.ts'
+import { bare } from '../syntax/entries.ts'
 import type { Span } from '../syntax/node.ts'
 
 const DURATION = /^\d+(ms|s|m|h|d)$/
@@ -16,10 +17,14 @@ const UNITS: Readonly<Record<string, RegExp>> = {
 /** Explains durations to users. */
 export const DURATION_HELP = 'a duration is a number with a unit (`ms`, `s`, `m`, `h` or `d`), such as "500ms" or "5m"'
 
-/** Checks `value` if it is a string literal. `label` names the value in messages. */
+/** Checks `value` if it is a literal. `label` names the value in messages. */
 export function durationProblems(label: string, value: Expression): Diagnostic[] {
-  if (value.kind !== 'String' || DURATION.test(value.value)) return []
-  return [wrongDuration(`${label} is "${value.value}", which is not a duration`, value, suggestedDuration(value))]
+  const literal = bare(value)
+  if (literal.kind === 'Unary' && literal.operator === '-' && bare(literal.operand).kind === 'Int') {
+    return [wrongDuration(`${label} is negative`, value)]
+  }
+  if (literal.kind !== 'String' || DURATION.test(literal.value)) return []
+  return [wrongDuration(`${label} is "${literal.value}", which is not a duration`, value, suggestedDuration(literal))]
 }
 
 /** Creates a finding about a value that is no duration. */

@@ -232,6 +232,18 @@ t.test('invalid literal durations are reported, with a fix for common spellings'
   t.same(findings('workflow w() { workflow_wait("x")\n workflow_wait("2m")\n workflow_wait(5) }'), [
     'typecheck.duration of "x"'
   ])
+  t.same(
+    findings(
+      'fn g() { }\n@mutation fn m(wait: str) { run_later("soon", g())\n run_later("5m", g())\n run_later(wait, g()) }'
+    ),
+    ['typecheck.duration of "soon"']
+  )
+  t.same(findings('fn g() { }\nfn f() { "later" |> run_later(g())\n sleep(("1 s"))\n sleep(-5) }'), [
+    'typecheck.duration of "later"',
+    'typecheck.duration of "1 s"',
+    'typecheck.duration of -5'
+  ])
+  t.same(findings('fn f(file: File) to str { std.files.url(file, "a while") }'), ['typecheck.duration of "a while"'])
   t.same(findings('fn sleep(for: str) { }\nfn f() { sleep("well") }'), [])
   t.end()
 })
