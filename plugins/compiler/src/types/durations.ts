@@ -24,7 +24,7 @@ export function durationProblems(label: string, value: Expression): Diagnostic[]
     return [wrongDuration(`${label} is negative`, value)]
   }
   if (literal.kind !== 'String' || DURATION.test(literal.value)) return []
-  return [wrongDuration(`${label} is "${literal.value}", which is not a duration`, value, suggestedDuration(literal))]
+  return [wrongDuration(`${label} is "${literal.value}", which is not a duration`, literal, suggestedDuration(literal))]
 }
 
 /** Creates a finding about a value that is no duration. */
