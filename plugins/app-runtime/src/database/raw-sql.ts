@@ -3,20 +3,18 @@ import { Decimal } from '../interpreter/decimal.ts'
 import { fail } from '../interpreter/failure.ts'
 import { toJson } from '../interpreter/to-json.ts'
 import { typeName } from '../interpreter/type-name.ts'
-import { Float, isInt, isList, NONE, type RecordValue, Tagged, type Value } from '../interpreter/value.ts'
+import { Float, isInt, isList, NONE, SqlRow, Tagged, type Value } from '../interpreter/value.ts'
 import { printJson } from '../wire/json-text.ts'
 import type { ProgramDatabase } from './program-database.ts'
 
 /**
  * Runs `db.query(sql, parameters)` and returns rows as records by column name. Declared types are not applied:
- * values are ints, floats with a fraction, strs, None for NULL, and lists of ints for bytes.
+ * values are ints, also for bools, floats with a fraction, strs, None for NULL, and lists of ints for bytes.
  */
 export function rawQuery(database: ProgramDatabase, sql: Value, parameters: Value): Value {
   if (typeof sql !== 'string') return fail('RUN_TYPE', `db.query needs SQL as a str, found ${typeName(sql)}`)
   const { columns, rows } = database.raw(sql, rawParameters(parameters))
-  return rows.map((row): RecordValue => {
-    return new Map(columns.map((column, index) => [column, rawValue(row[index] as SqlValue)]))
-  })
+  return rows.map(row => new SqlRow(columns.map((column, index) => [column, rawValue(row[index] as SqlValue)])))
 }
 
 /** Converts positional parameters to SQL values. */

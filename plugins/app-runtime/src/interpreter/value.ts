@@ -39,6 +39,9 @@ export class Tuple {
 /** A record or a map: string keys in insertion order. */
 export type RecordValue = ReadonlyMap<string, Value>
 
+/** A row of raw SQL. SQLite has no bools, so a struct takes the ints 0 and 1 of such a row for its bools. */
+export class SqlRow extends Map<string, Value> {}
+
 /** A constructor with its arguments: `Some(1)`, `Error("no")`, or one of the program. */
 export class Tagged {
   readonly tag: string

@@ -1,10 +1,10 @@
 import { excerpt } from '../interpreter/display.ts'
 import { isObject } from '../interpreter/json.ts'
-import { isRecord, Json, type RecordValue, Tagged, type Value } from '../interpreter/value.ts'
+import { isRecord, Json, type RecordValue, SqlRow, Tagged, type Value } from '../interpreter/value.ts'
 import type { Codec } from './codec.ts'
-import { checkedMembers, checkedTagged, recordIn } from './compound-codecs.ts'
+import { checkedMembers, checkedTagged, optionCodec, recordIn } from './compound-codecs.ts'
 import { inPart, mismatch, shownJson } from './mismatch.ts'
-import { wrong } from './plain-codecs.ts'
+import { BOOL, wrong } from './plain-codecs.ts'
 
 export interface Member {
   readonly name: string
@@ -58,7 +58,7 @@ export function recordCodec(name: string, members: () => readonly Member[], { is
     check(value, meter) {
       meter.charge(1)
       const record = recordIn(value) ?? wrong(name, value)
-      const complete = completed(record, declared())
+      const complete = completed(record instanceof SqlRow ? withBools(record, declared()) : record, declared())
       if (value instanceof Json || meter.allowsMore !== true) {
         for (const [member, each] of record) if (!names.has(member)) refuseMember(name, member, excerpt(each))
       }
@@ -66,6 +66,19 @@ export function recordCodec(name: string, members: () => readonly Member[], { is
     }
   }
 }
+
+/** Returns a row of raw SQL with bools in place of 0 and 1, where the members are bools. */
+function withBools(row: SqlRow, members: readonly Member[]): RecordValue {
+  const converted = new Map(row)
+  for (const { name, codec } of members) {
+    const value = row.get(name)
+    const isBool = codec.name === BOOL.name || codec.name === OPTIONAL_BOOL
+    if (isBool && (value === 0 || value === 1)) converted.set(name, value === 1)
+  }
+  return converted
+}
+
+const OPTIONAL_BOOL = optionCodec(BOOL).name
 
 /** Returns a record with the defaults of the members that it omits. */
 function completed(record: RecordValue, members: readonly Member[]): RecordValue {

@@ -203,3 +203,37 @@ fn main() {
   )
   t.equal(code, 'RUN_STACK_LIMIT')
 })
+
+t.test('a struct takes the 0 and 1 of a row of raw SQL for its bools, and no other int', async t => {
+  const { call } = withTables(`
+@table
+type Task { title: str  done: bool  sure: Option[bool]  count: int }
+type Line { done: bool  sure: Option[bool]  count: int }
+type Flag { done: bool }
+fn lines() to List[Line] { db.query("SELECT done, sure, count FROM task ORDER BY _id") }
+fn tasks() to List[Task] { db.query("SELECT * FROM task ORDER BY _id") }
+fn main() to str {
+    db.Task.insert({ title: "a", done: true, sure: Some(false), count: 1 })
+    db.Task.insert({ title: "b", done: false, sure: None, count: 0 })
+    str(lines()) + " " + str(tasks().filter(fn(task) task.done).len()) + " " + str(tasks() is db.Task.all().order_by("_id"))
+}
+fn first() to Line { db.query("SELECT done, sure, count FROM task ORDER BY _id")[0] }
+fn both() to bool {
+    let line = first()
+    line.done and not line.sure.unwrap_or(true)
+}
+fn two() to List[Flag] { db.query("SELECT 2 AS done") }
+fn text() to List[Flag] { db.query("SELECT 'true' AS done") }
+fn value(row: any) to Flag { row }
+`)
+  const lines = '[{done: true, sure: Some(false), count: 1}, {done: false, sure: None, count: 0}]'
+  t.equal(call('main'), `${lines} 1 true`)
+  t.equal(call('both'), true)
+  for (const [name, found] of [
+    ['two', 'int 2'],
+    ['text', 'str true']
+  ] as const) {
+    t.throws(() => call(name), { code: 'RUN_TYPE', message: new RegExp(`done.*bool.*${found}`) })
+  }
+  t.throws(() => call('value', new Map([['done', 1]])), { code: 'RUN_TYPE' }, 'other records have bools')
+})
