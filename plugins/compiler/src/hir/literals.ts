@@ -8,13 +8,13 @@ export function intOf(digits: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(digits)
 }
 
-/** Lowers the literal of a pattern for a value of type `subject`. */
+/** Lowers the literal of a pattern or of a rule, for a value of type `subject`. */
 export function literalOf(
-  { value, isNegative }: LiteralPattern,
+  { value, isNegative }: Pick<LiteralPattern, 'value' | 'isNegative'>,
   subject: Hir.Type,
   types: TypeTable,
   span: Hir.Span
-): Hir.Int | Hir.Float | Hir.Decimal | Hir.Str | Hir.Bool {
+): Hir.Literal {
   const sign = isNegative ? '-' : ''
   switch (value.kind) {
     case 'Int':

@@ -1,4 +1,4 @@
-import type { Declaration, Handler, Module } from '../syntax/ast.ts'
+import type { Declaration, Handler, Module, Transition } from '../syntax/ast.ts'
 import type { Expression, Identifier } from '../syntax/ast-expressions.ts'
 import type { NamedType as NamedTypeSyntax } from '../syntax/ast-types.ts'
 import { type AnyNode, childrenOf } from '../syntax/walk.ts'
@@ -224,12 +224,15 @@ function typedModule(context: Context): TypedModule {
 
 function paramTypes(
   declaration: Declaration,
-  handler: Handler | undefined,
+  handler: Handler | Transition | undefined,
   declarations: Declarations
 ): readonly Type[] {
   const types = (params: readonly { readonly type: Type }[]): readonly Type[] =>
     params.map(({ type }) => resolved(type))
   if (isCallable(declaration)) return types(declarations.signature(declaration).params)
+  if (handler?.kind === 'Transition') {
+    return types(declarations.params(handler.params, declarations.scopeOf(declaration), false))
+  }
   if (handler !== undefined && (declaration.kind === 'Actor' || declaration.kind === 'Agent')) {
     return types(declarations.handler(declaration, handler).params)
   }

@@ -574,10 +574,10 @@ function typeArguments(e: Emitter, { name, args, params, type }: Hir.Call): stri
 
 /** Returns the element that the call of a component stands for; null for other calls. */
 export function elementOfCall(e: Emitter, { name, args, params, ...node }: Hir.Call): Hir.Element | null {
-  const component = e.file.program.component(name)
-  if (component?.kind !== 'Function') return null
+  const view = e.file.program.view(name)
+  if (view?.kind !== 'Function') return null
   const attributes = args.map((value, index) => {
-    const property = component.params[params[index] ?? index]?.name.text ?? `arg${index}`
+    const property = view.properties[params[index] ?? index]?.name ?? `arg${index}`
     const { start, end } = value
     return { name: property, value, start, end }
   })

@@ -1,6 +1,7 @@
 import { type Hir, walkHir } from '@svc/contracts'
 import { SourceOffsets } from '../hir/byte-offsets.ts'
 import type { CodeLowering } from '../hir/code.ts'
+import { pagesOf } from '../hir/pages.ts'
 import type { TypeTable } from '../hir/type-table.ts'
 import type { Declaration } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
@@ -41,6 +42,7 @@ export class EmittedProgram {
   readonly typed: TypedModule
   readonly names: ModuleNames
   readonly code: CodeLowering
+  readonly pages: Hir.Pages
   /** Names of the live queries. */
   readonly live: ReadonlySet<string>
   readonly problems: Problem[] = []
@@ -48,18 +50,17 @@ export class EmittedProgram {
   readonly #bodies = new Map<string, Hir.Body>()
   readonly #defaults = new Map<string, readonly (readonly [field: string, value: Hir.Body])[]>()
   readonly #isAsync = new Map<string, boolean>()
-  readonly #components: ReadonlyMap<string, ViewDeclaration>
+  readonly #views: ReadonlyMap<string, Hir.View>
 
   constructor(code: CodeLowering, text: string, live: ReadonlySet<string>) {
     const { typed } = code.module
+    this.pages = pagesOf(code)
     this.typed = typed
     this.names = typed.names
     this.code = code
     this.live = live
     this.#offsets = new SourceOffsets(text)
-    this.#components = new Map(
-      typed.module.items.flatMap(item => (isComponent(item) ? [[item.name.text, item] as const] : []))
-    )
+    this.#views = new Map(this.pages.views.map(view => [view.name.name, view]))
   }
 
   /** Copies of functions with open types. */
@@ -101,9 +102,14 @@ export class EmittedProgram {
     return defaults
   }
 
-  /** Returns the declaration that views use as the element `name`; see {@link isComponent}. */
-  component(name: string): ViewDeclaration | undefined {
-    return this.#components.get(name)
+  /** Returns what views use as the element `name`. */
+  view(name: string): Hir.View | undefined {
+    return this.#views.get(name)
+  }
+
+  /** Returns the names of the parameters of a function; null for other names. */
+  paramsOf(name: string): readonly string[] | null {
+    return this.names.get(name)?.signature?.params.map(param => param.name.text) ?? null
   }
 
   /** Returns the fields of a record, a struct or a row with their types; null for other types. */
@@ -160,7 +166,7 @@ export class EmittedProgram {
         return 'write'
       case 'plain':
         if (declaration.body === null) return 'server'
-        return isComponent(declaration) ? 'view' : 'local'
+        return this.#views.has(name) ? 'view' : 'local'
       case 'component':
       case 'island':
       case 'loading':
@@ -198,7 +204,12 @@ export class EmittedProgram {
   }
 
   report(code: Problem['code'], message: string, span: Hir.Span): void {
-    this.problem({ code, message, span: this.#offsets.span(span) })
+    this.problem({ code, message, span: this.place(span) })
+  }
+
+  /** Returns the offsets in the text of a node. */
+  place(span: Hir.Span): Span {
+    return this.#offsets.span(span)
   }
 
   /** Adds a problem whose place is an offset in the text. */
@@ -235,34 +246,5 @@ function substituted(type: Hir.Type, args: ReadonlyMap<string, Hir.Type>): Hir.T
       return { kind: 'record', fields: type.fields.map(([name, each]) => [name, inner(each)] as const) }
     default:
       return type
-  }
-}
-
-export type ViewDeclaration = Extract<
-  Declaration,
-  { kind: 'Component' | 'Fragment' | 'Island' | 'V0' | 'Form' | 'Function' }
->
-
-/**
- * True if views may use a declaration as an element:
- * - a component, fragment, island, V0 component or form;
- * - a function with the role component, island or loading;
- * - a plain function with the declared result type `Element` and a capitalised name.
- */
-export function isComponent(item: Declaration): item is ViewDeclaration {
-  switch (item.kind) {
-    case 'Component':
-    case 'Fragment':
-    case 'Island':
-    case 'V0':
-    case 'Form':
-      return true
-    case 'Function': {
-      if (item.role === 'component' || item.role === 'island' || item.role === 'loading') return true
-      const isElement = item.result?.kind === 'NamedType' && item.result.path.at(-1)?.text === 'Element'
-      return item.role === 'plain' && isElement && /^[A-Z]/.test(item.name.text)
-    }
-    default:
-      return false
   }
 }

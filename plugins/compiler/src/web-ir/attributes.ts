@@ -4,7 +4,6 @@ import { call, code } from '../typescript/code.ts'
 import { type Emitter, typeOf } from '../typescript/emitter.ts'
 import { closed } from '../typescript/expressions.ts'
 import { literal, propertyKey } from '../typescript/names.ts'
-import type { ViewDeclaration } from '../typescript/program.ts'
 import { ANY, isNamed } from '../typescript/value-types.ts'
 import { attributeName, camelCase, componentAttributeName, eventName, kebabCase } from './attribute-names.ts'
 import { handlerCode, storingHandler } from './handlers.ts'
@@ -15,7 +14,7 @@ import type { WebAttribute } from './tree.ts'
 /** Kind of the element to which the attributes belong. */
 export type AttributeOwner =
   | { readonly kind: 'intrinsic'; readonly primitive: Primitive | null }
-  | { readonly kind: 'component'; readonly declaration: ViewDeclaration | undefined }
+  | { readonly kind: 'component'; readonly view: Hir.View | undefined }
   | { readonly kind: 'island' }
 
 /** HTML attributes that are numbers in React's types. */
@@ -28,7 +27,7 @@ export function attributesOf(e: Emitter, element: Hir.Element, owner: AttributeO
     case 'island':
       return element.attributes.map(each => islandProp(e, each))
     case 'component': {
-      const properties = propertiesOf(e, owner.declaration)
+      const properties = new Map(owner.view?.properties.map(({ name, type }) => [name, type]))
       return element.attributes.flatMap(each => componentAttribute(e, element, each, properties))
     }
     case 'intrinsic':
@@ -47,19 +46,6 @@ function islandProp(e: Emitter, { name, value }: Hir.Attribute): WebAttribute {
 
 /** Types of the properties of a component; null for those without an annotation. */
 type Properties = ReadonlyMap<string, Hir.Type | null>
-
-function propertiesOf(e: Emitter, declaration: ViewDeclaration | undefined): Properties {
-  if (declaration === undefined || declaration.kind === 'Form') return new Map()
-  const { typed, types: table } = e.file.program
-  const written = 'props' in declaration ? declaration.props : declaration.params
-  const types = typed.paramTypes(declaration)
-  return new Map(
-    written.map(({ name, type }, index) => {
-      const known = types[index]
-      return [name.text, type === null || known === undefined ? null : table.of(known)] as const
-    })
-  )
-}
 
 function componentAttribute(
   e: Emitter,

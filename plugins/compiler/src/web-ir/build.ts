@@ -1,8 +1,5 @@
 import { type Hir, type HirNode, walkHir } from '@svc/contracts'
 import { type Doc, layout } from '../doc/doc.ts'
-import { lowerComponent } from '../hir/components.ts'
-import { lowerType } from '../hir/lower-types.ts'
-import type { Component, Fragment, FunctionDeclaration } from '../syntax/ast.ts'
 import { arrow, call } from '../typescript/code.ts'
 import {
   bind,
@@ -22,7 +19,6 @@ import {
 import { emptyValue } from '../typescript/empty-value.ts'
 import { closed, expression, functionBody, into, statement } from '../typescript/expressions.ts'
 import { type Build, EmittedModule } from '../typescript/module.ts'
-import { isComponent } from '../typescript/program.ts'
 import { Scope } from '../typescript/scope.ts'
 import { codeOfBody, usedNames } from '../typescript/used-names.ts'
 import { isNamed } from '../typescript/value-types.ts'
@@ -31,15 +27,14 @@ import { viewNode } from './view.ts'
 
 /** Translates the components, fragments, and functions that are used as elements. `views` prints views inside of code. */
 export function buildWebTree(build: Build, views: Views): WebTree {
-  const components = build.program.typed.module.items.flatMap((item): WebComponent[] => {
-    if (!isComponent(item)) return []
-    const file = new EmittedModule(build, { own: item.name.text })
-    switch (item.kind) {
+  const components = build.program.pages.views.flatMap((view): WebComponent[] => {
+    const file = new EmittedModule(build, { own: view.name.name })
+    switch (view.kind) {
       case 'Component':
       case 'Fragment':
-        return [buildComponent(item, file, views)]
+        return [buildComponent(view, file, views)]
       case 'Function':
-        return [buildFunction(item, file, views)]
+        return [buildFunction(view, file, views)]
       default:
         return []
     }
@@ -48,19 +43,18 @@ export function buildWebTree(build: Build, views: Views): WebTree {
 }
 
 /** Builds a function whose statements return an element. */
-function buildFunction(declaration: FunctionDeclaration, file: EmittedModule, views: Views): WebComponent {
-  const { name, params } = declaration
-  const body = file.program.code.function(declaration)
+function buildFunction(view: Hir.FunctionView, file: EmittedModule, views: Views): WebComponent {
+  const { name, code: body } = view
   const e = newEmitter(file, body.locals, new Scope(null, usedNames(codeOfBody(body), file.program)))
   e.views = views
   const properties = body.params.map((local, index): Hir.Property => {
-    const type = params[index]?.type ?? null
-    return { local, annotation: type === null ? null : lowerType(type), default: body.defaults[index] ?? null }
+    const annotation = view.properties[index]?.annotation ?? null
+    return { local, annotation, default: body.defaults[index] ?? null }
   })
   const props = buildProps(e, properties)
-  const statements = declaration.body === null ? [] : written(e, () => into(e, body.block, { kind: 'return' }))
+  const statements = written(e, () => into(e, body.block, { kind: 'return' }))
   const members = statements.map(code => ({ kind: 'statement', code }) as const)
-  return { name: name.text, span: name, props, members, view: null, styles: [], file }
+  return { name: name.name, span: file.program.place(name), props, members, view: null, styles: [], file }
 }
 
 /** Declares the properties of a component. */
@@ -85,8 +79,11 @@ interface Building {
   readonly responses: Map<string, string>
 }
 
-function buildComponent(declaration: Component | Fragment, file: EmittedModule, views: Views): WebComponent {
-  const component = lowerComponent(declaration, file.program.code)
+function buildComponent(
+  { kind, name, code: component, styles }: Hir.ComponentView,
+  file: EmittedModule,
+  views: Views
+): WebComponent {
   // A variable of the component must not shadow a module name that the component uses.
   const scope = new Scope(null, usedNames(codeOf(component), file.program))
   const e = newEmitter(file, component.locals, scope)
@@ -97,7 +94,7 @@ function buildComponent(declaration: Component | Fragment, file: EmittedModule, 
     whileShown ??= scope.fresh('while_shown')
     return whileShown
   }
-  if (declaration.kind === 'Component') e.remoteValues = (...request) => addResponse(building, ...request)
+  if (kind === 'Component') e.remoteValues = (...request) => addResponse(building, ...request)
   const props = buildProps(e, component.properties)
   for (const member of component.members) if (member.kind === 'State') bindState(e, member.local)
   for (const member of component.members) if (member.kind !== 'Effect') addValue(building, member)
@@ -108,9 +105,8 @@ function buildComponent(declaration: Component | Fragment, file: EmittedModule, 
     whileShown === null
       ? []
       : [{ kind: 'statement', code: `const ${whileShown} = ${file.helper('use_while_shown')}()` }]
-  const styles = declaration.kind === 'Component' ? declaration.styles : []
   const members = [...held, ...building.members]
-  return { name: component.name, span: declaration.name, props, members, view, styles, file }
+  return { name: component.name, span: file.program.place(name), props, members, view, styles, file }
 }
 
 function codeOf({ properties, members, view }: Hir.Component): HirNode[] {

@@ -1,24 +1,23 @@
-import type { HirModule } from '@svc/contracts'
+import type { Hir, HirModule } from '@svc/contracts'
 import { type Doc, hardline, join, layout } from '../doc/doc.ts'
 import type { Module } from '../syntax/ast.ts'
-import type { Span } from '../syntax/node.ts'
 import { hookActions } from './app-hooks.ts'
 import { interopNodes } from './interop.ts'
 import { routeNodes } from './routes.ts'
-import { styleNodes } from './styles.ts'
+import { styleNode } from './styles.ts'
 import type { WebAttribute, WebComponent, WebEffect, WebMember, WebNode, WebTree } from './tree.ts'
 import type { BehaviorNode, DomNode, NamedText, WebIr } from './web-ir.ts'
 
 export interface WebIrDocument {
   /** null if the module has no views, endpoints and schedules. */
   readonly ir: WebIr | null
-  /** Source span of each node. */
-  readonly spans: ReadonlyMap<object, Span>
+  /** Place of each node: offsets in the text. */
+  readonly spans: ReadonlyMap<object, Hir.Span>
 }
 
 /** Returns the browser part of the IR document of a module. */
 export function webIrDocument(module: Module, hir: HirModule, { components, program }: WebTree): WebIrDocument {
-  const spans = new Map<object, Span>()
+  const spans = new Map<object, Hir.Span>()
   const dom_nodes: DomNode[] = []
   const view_roots: (readonly [string, number])[] = []
   const behavior_nodes: BehaviorNode[] = []
@@ -31,27 +30,28 @@ export function webIrDocument(module: Module, hir: HirModule, { components, prog
       for (const node of dom_nodes.slice(first)) spans.set(node, span)
     }
     behavior_nodes.push(...behaviors(component))
-    const rules = styleNodes(styles)
-    const written = styles.flatMap(each => each.rules)
-    for (const [index, rule] of rules.entries()) spans.set(rule, written[index] ?? span)
-    style_nodes.push(...rules)
+    for (const rule of styles) {
+      const node = styleNode(rule)
+      spans.set(node, program.place(rule))
+      style_nodes.push(node)
+    }
   }
   behavior_nodes.push(...hookActions(module))
-  const route_nodes = routeNodes(module, hir)
-  const blocks = module.items.filter(item => item.kind === 'Routes')
-  for (const [index, block] of blocks.entries()) {
+  const { views, routes } = program.pages
+  const route_nodes = routeNodes(routes, hir)
+  for (const [index, block] of routes.entries()) {
     const node = route_nodes[index]
-    if (node !== undefined) spans.set(node, { start: block.start, end: block.start + 'routes'.length })
+    const { start } = program.place(block)
+    if (node !== undefined) spans.set(node, { start, end: start + 'routes'.length })
   }
   const scheduled_jobs = hir.functions.flatMap(({ name, schedule_interval: interval }) =>
     interval === undefined ? [] : [{ name, interval }]
   )
-  const interop_nodes = interopNodes(module)
+  const interop_nodes = interopNodes(program.pages)
   const hasContent =
-    module.items.some(item => item.kind === 'Routes') ||
-    components.length > 0 ||
-    [behavior_nodes, style_nodes, route_nodes, scheduled_jobs, interop_nodes].some(each => each.length > 0) ||
-    module.items.some(item => item.kind === 'Island' || item.kind === 'Form')
+    routes.length > 0 ||
+    views.length > 0 ||
+    [behavior_nodes, style_nodes, route_nodes, scheduled_jobs, interop_nodes].some(each => each.length > 0)
   if (!hasContent) return { ir: null, spans }
   const diagnostic_nodes = program.problems.map(({ code, message }) => ({
     code,

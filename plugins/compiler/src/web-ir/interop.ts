@@ -1,28 +1,21 @@
-import { lowerType } from '../hir/lower-types.ts'
-import type { Module } from '../syntax/ast.ts'
+import type { Hir } from '@svc/contracts'
 import { webType } from './routes.ts'
 import type { InteropNode } from './web-ir.ts'
 
-/** Returns the TypeScript imports of a module: imported or external components, and functions. */
-export function interopNodes({ items }: Module): InteropNode[] {
-  return items.flatMap((item): InteropNode[] => {
-    switch (item.kind) {
-      case 'Import':
-        return item.items.flatMap(each =>
-          each.kind === 'ReactImport' ? [component(each.name.text, each.source.value, [])] : []
-        )
-      case 'V0': {
-        const props = item.props.map(({ name, type }) => [name.text, webType(lowerType(type))] as const)
-        return [component(item.name.text, item.source.value, props)]
-      }
-      case 'ExternFunction':
-        return [{ ExternalModuleRef: { specifier: item.binding.value, named: [item.name.text], span: null } }]
-      default:
-        return []
-    }
-  })
+/** Returns the TypeScript imports of a module in source order: imported or external components, and functions. */
+export function interopNodes({ imports, views }: Hir.Pages): InteropNode[] {
+  const used = [...imports, ...views.filter(view => view.kind === 'V0')]
+  return used.sort((a, b) => a.name.start - b.name.start).map(interopNode)
 }
 
-function component(name: string, source: string, props: readonly (readonly [string, string])[]): InteropNode {
+function interopNode({
+  kind,
+  name: { name },
+  source: { name: source },
+  ...node
+}: Hir.ScriptImport | Hir.ExternalView): InteropNode {
+  if (kind === 'function') return { ExternalModuleRef: { specifier: source, named: [name], span: null } }
+  const properties = 'properties' in node ? node.properties : []
+  const props = properties.map(each => [each.name, webType(each.annotation)] as const)
   return { ReactComponentRef: { component: name, import_source: source, props, span: null } }
 }

@@ -1,14 +1,11 @@
-import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from '@svc/contracts'
+import type { Hir, HirEndpoint, HirModule, HirParam, HirRoute, HirType } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
-import type { Module, RouteEntry } from '../syntax/ast.ts'
 import type { RouteNode, RouteTreeEntry } from './web-ir.ts'
 
 /** Returns the pages, then the server routes, then the functions. */
-export function routeNodes(module: Module, hir: HirModule): RouteNode[] {
-  const trees = module.items.flatMap((item): RouteNode[] => {
-    if (item.kind !== 'Routes') return []
-    const entries = item.entries.filter(entry => entry.kind === 'RouteEntry')
-    return [{ RouteTree: { routes: entries.map((entry, index) => treeEntry(entry, `route_${index}`)), span: null } }]
+export function routeNodes(routes: readonly Hir.Routes[], hir: HirModule): RouteNode[] {
+  const trees = routes.map(({ pages }): RouteNode => {
+    return { RouteTree: { routes: pages.map((page, index) => treeEntry(page, `route_${index}`)), span: null } }
   })
   return [
     ...trees,
@@ -19,13 +16,11 @@ export function routeNodes(module: Module, hir: HirModule): RouteNode[] {
   ]
 }
 
-function treeEntry({ path, component, options, children }: RouteEntry, id: string): RouteTreeEntry {
-  const option = (key: string): string | undefined => options.find(each => each.key.text === key)?.value.text
-  const [loader, pending] = [option('loader'), option('pending')]
+function treeEntry({ path, component, loader, pending, children }: Hir.PageRoute, id: string): RouteTreeEntry {
   return {
     id,
-    pattern: path.value,
-    meta: defined({ component: component.text, loader, pending }),
+    pattern: path,
+    meta: defined({ component: component.name, loader: loader?.name, pending: pending?.name }),
     ...(children.length === 0 ? {} : { children: children.map((child, index) => treeEntry(child, `${id}_c${index}`)) })
   }
 }

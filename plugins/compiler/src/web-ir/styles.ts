@@ -1,4 +1,4 @@
-import type { StyleBlock, StyleRule } from '../syntax/ast.ts'
+import type { Hir } from '@svc/contracts'
 import type { LengthUnit, StyleNode, StyleValue } from './web-ir.ts'
 
 const UNITS: Readonly<Record<string, LengthUnit>> = {
@@ -18,18 +18,14 @@ const COLORS: ReadonlySet<string> = new Set(
   ).split(' ')
 )
 
-/** Returns the rules of `style` blocks, one per class. */
-export function styleNodes(styles: readonly StyleBlock[]): StyleNode[] {
-  return styles.flatMap(({ form, rules }) => rules.map(rule => ruleNode(rule, form === 'raw_css')))
-}
-
-function ruleNode({ className, properties }: StyleRule, isRaw: boolean): StyleNode {
+/** Returns a rule of a `style` block. */
+export function styleNode({ className, isRaw, declarations }: Hir.StyleRule): StyleNode {
   return {
     Rule: {
-      selector: { Class: className.text },
-      declarations: properties.map(({ name, value }) => [
-        cssProperty(name.text),
-        isRaw ? { Raw: value.value } : styleValue(value.value)
+      selector: { Class: className },
+      declarations: declarations.map(([name, value]) => [
+        cssProperty(name),
+        isRaw ? { Raw: value } : styleValue(value)
       ]),
       specificity: [0, 1, 0],
       span: null

@@ -1,6 +1,5 @@
+import type { Hir } from '@svc/contracts'
 import type { Doc } from '../doc/doc.ts'
-import type { StyleBlock } from '../syntax/ast.ts'
-import type { Span } from '../syntax/node.ts'
 import type { Build, EmittedModule } from '../typescript/module.ts'
 
 /** Components of a program, whose expressions are TypeScript. The web IR and the files of the components are printed from it. */
@@ -10,14 +9,14 @@ export interface WebTree extends Build {
 
 export interface WebComponent {
   readonly name: string
-  /** Span of the name in the source. */
-  readonly span: Span
+  /** Place of the name: offsets in the text. */
+  readonly span: Hir.Span
   readonly props: readonly WebProp[]
   /** Members in the order in which they run. */
   readonly members: readonly WebMember[]
   /** null for a function whose statements return the view. */
   readonly view: WebNode | null
-  readonly styles: readonly StyleBlock[]
+  readonly styles: readonly Hir.StyleRule[]
   /** Module of the component, with the imports of its code. */
   readonly file: EmittedModule
 }

@@ -62,13 +62,13 @@ function markLast(e: Emitter, block: Hir.Block | null): void {
 
 function elementNode(e: Emitter, element: Hir.Element): WebNode {
   const { tag: name, children } = element
-  const declaration = e.file.program.component(name)
-  if (declaration?.kind === 'Island' || (declaration?.kind === 'Function' && declaration.role === 'island')) {
+  const view = e.file.program.view(name)
+  if (view?.kind === 'Island' || (view?.kind === 'Function' && view.isIsland)) {
     const props = attributesOf(e, element, { kind: 'island' })
     return { kind: 'island', name, props, ignored: children?.length ?? 0 }
   }
   if (/^[A-Z]/.test(name) || name.includes('.')) {
-    const attributes = attributesOf(e, element, { kind: 'component', declaration })
+    const attributes = attributesOf(e, element, { kind: 'component', view })
     return { kind: 'element', tag: componentName(e, element), attributes, children: viewNodes(e, children) }
   }
   if (name === 'route_outlet') {
@@ -88,15 +88,12 @@ function elementNode(e: Emitter, element: Hir.Element): WebNode {
 function componentName(e: Emitter, element: Hir.Element): string {
   const { tag } = element
   const { program } = e.file
-  if (program.component(tag) !== undefined) return e.file.component(tag)
+  if (program.view(tag) !== undefined) return e.file.component(tag)
   const [root = ''] = tag.split('.')
-  const declaration = program.names.get(root)?.declaration
-  if (declaration?.kind === 'Import') {
-    const item = declaration.items.find(each => each.kind === 'ReactImport' && each.name.text === root)
-    if (item?.kind === 'ReactImport') {
-      e.file.imports.value(item.source.value, root)
-      return tag
-    }
+  const imported = program.pages.imports.find(each => each.kind === 'component' && each.name.name === root)
+  if (imported !== undefined) {
+    e.file.imports.value(imported.source.name, root)
+    return tag
   }
   unavailable(e, `the undeclared component ${tag}`, element)
   return 'div'

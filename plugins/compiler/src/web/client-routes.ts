@@ -1,10 +1,9 @@
-import { type HirParam, pathParameters } from '@svc/contracts'
+import { type Hir, type HirParam, type HirType, pathParameters } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Name, RouteEntry } from '../syntax/ast.ts'
 import { joinedPath } from '../syntax/page-path.ts'
 import { isOption, TypeImports } from '../typescript/types.ts'
 import { isOptional, responseTypeOf } from './endpoints.ts'
-import { componentModule, componentsOf, itemsOf, type Property, type WebModule } from './web-module.ts'
+import { componentModule, viewNamed, type WebModule } from './web-module.ts'
 
 /** A browser page with resolved references. */
 export interface ClientRoute {
@@ -20,7 +19,7 @@ export interface ClientRoute {
 }
 
 /** `data` is the result of the loader, `param` a path or query parameter. */
-export interface RouteProperty extends Property {
+export interface RouteProperty extends Hir.ViewProperty {
   readonly from: 'data' | 'param'
 }
 
@@ -44,14 +43,16 @@ export interface ClientRoutes {
 /** Resolves the pages of a program; null if it has no `routes`. */
 export function clientRoutes(web: WebModule): { routes: ClientRoutes | null; diagnostics: Diagnostic[] } {
   const reader = new RouteReader(web)
-  const entries = itemsOf(web.module, 'Routes').flatMap(block => block.entries)
-  const routes = entries.flatMap(entry => (entry.kind === 'RouteEntry' ? [reader.route(entry, '')] : []))
-  const fallback = (moment: 'not_found' | 'error'): RouteFallback | null => {
-    const found = entries.find(entry => entry.kind === 'RouteFallback' && entry.moment === moment)
+  const pages = web.pages.routes.flatMap(block => block.pages)
+  const fallbacks = web.pages.routes.flatMap(block => block.fallbacks)
+  const routes = pages.map(page => reader.route(page, ''))
+  const fallback = (moment: Hir.PageFallback['moment']): RouteFallback | null => {
+    const found = fallbacks.find(each => each.moment === moment)
     return found === undefined ? null : reader.fallback(found.component)
   }
   const found = { routes, notFound: fallback('not_found'), error: fallback('error') }
-  return { routes: entries.length === 0 ? null : found, diagnostics: reader.diagnostics }
+  const isEmpty = pages.length === 0 && fallbacks.length === 0
+  return { routes: isEmpty ? null : found, diagnostics: reader.diagnostics }
 }
 
 const OPTIONS = ['loader', 'pending', 'error']
@@ -59,69 +60,69 @@ const OPTIONS = ['loader', 'pending', 'error']
 class RouteReader {
   readonly diagnostics: Diagnostic[] = []
   readonly #web: WebModule
-  readonly #components: ReadonlyMap<string, readonly Property[]>
 
   constructor(web: WebModule) {
     this.#web = web
-    this.#components = componentsOf(web.module)
   }
 
-  route(entry: RouteEntry, base: string): ClientRoute {
-    const path = joinedPath(base, entry.path.value)
-    const optionNamed = (key: string): Name | null =>
-      entry.options.find(option => option.key.text === key)?.value ?? null
-    for (const { key } of entry.options) {
-      if (OPTIONS.includes(key.text)) continue
-      const message = `a page has no option \`${key.text}\`; its options are ${OPTIONS.map(each => `\`${each}\``).join(', ')}`
-      this.diagnostics.push(diagnostic('web.route.unknown_option', message, key))
+  #report(code: Diagnostic['code'], message: string, at: Hir.Span, suggestions: readonly string[] = []): void {
+    this.diagnostics.push(diagnostic(code, message, this.#web.place(at), { suggestions }))
+  }
+
+  route(page: Hir.PageRoute, base: string): ClientRoute {
+    const path = joinedPath(base, page.path)
+    for (const option of page.unknownOptions) {
+      const message = `a page has no option \`${option.name}\`; its options are ${OPTIONS.map(each => `\`${each}\``).join(', ')}`
+      this.#report('web.route.unknown_option', message, option)
     }
-    const [loaderName, pending, error] = [optionNamed('loader'), optionNamed('pending'), optionNamed('error')]
-    const loader = loaderName === null ? null : this.#loader(loaderName, path)
+    const { component, pending, error } = page
+    const loader = page.loader === null ? null : this.#loader(page.loader, path)
     return {
       path,
-      component: entry.component.text,
-      properties: this.#properties(entry.component, path, loader),
+      component: component.name,
+      properties: this.#properties(component, path, loader),
       loader,
       pending: pending === null ? null : this.fallback(pending).component,
       error: error === null ? null : this.fallback(error),
-      children: entry.children.map(child => this.route(child, path))
+      children: page.children.map(child => this.route(child, path))
     }
   }
 
-  fallback(name: Name): RouteFallback {
-    const [first] = this.#component(name) ?? []
-    return { component: name.text, property: first?.name ?? null }
+  fallback(component: Hir.Reference): RouteFallback {
+    const [first] = this.#propertiesOf(component) ?? []
+    return { component: component.name, property: first?.name ?? null }
   }
 
   /** Returns the properties of a component; null if it is not declared. */
-  #component(name: Name): readonly Property[] | null {
-    const known = this.#components.get(name.text)
-    if (known !== undefined) return known
-    if (componentModule(this.#web.module, name.text) === null) {
-      const names = [...this.#components.keys()]
-      const message = `the component \`${name.text}\` is not declared`
-      const suggestions =
-        names.length === 0 ? [] : [`the components are ${names.map(each => `\`${each}\``).join(', ')}`]
-      this.diagnostics.push(diagnostic('web.route.unknown_component', message, name, { suggestions }))
+  #propertiesOf(component: Hir.Reference): readonly Hir.ViewProperty[] | null {
+    const { pages } = this.#web
+    const view = viewNamed(pages, component.name)
+    if (view !== undefined) return view.properties
+    if (componentModule(pages, component.name) === null) {
+      const names = new Set(pages.views.map(({ name }) => `\`${name.name}\``))
+      const message = `the component \`${component.name}\` is not declared`
+      const suggestions = names.size === 0 ? [] : [`the components are ${[...names].join(', ')}`]
+      this.#report('web.route.unknown_component', message, component, suggestions)
     }
     return null
   }
 
-  #loader(name: Name, path: string): RouteLoader | null {
-    const query = this.#web.hir.query_fns.find(fn => fn.name === name.text)
+  #loader(loader: Hir.Reference, path: string): RouteLoader | null {
+    const { name } = loader
+    const query = this.#web.hir.query_fns.find(fn => fn.name === name)
     if (query === undefined) return null
     const known = new Set(pathParameters(path))
     const missing = query.params.find(param => !isOptional(param) && !known.has(param.name) && !isText(param))
     if (missing !== undefined) {
-      const message = `the loader \`${name.text}\` needs \`${missing.name}\`, which the path \`${path}\` does not have`
-      const suggestions = [`add \`:${missing.name}\` to the path, or give the parameter a default`]
-      this.diagnostics.push(diagnostic('web.route.missing_parameter', message, name, { suggestions }))
+      const message = `the loader \`${name}\` needs \`${missing.name}\`, which the path \`${path}\` does not have`
+      const suggestion = `add \`:${missing.name}\` to the path, or give the parameter a default`
+      this.#report('web.route.missing_parameter', message, loader, [suggestion])
     }
     return { query: query.name, params: query.params }
   }
 
-  #properties(name: Name, path: string, loader: RouteLoader | null): RouteProperty[] {
-    const properties = this.#component(name)
+  #properties(component: Hir.Reference, path: string, loader: RouteLoader | null): RouteProperty[] {
+    const properties = this.#propertiesOf(component)
     if (properties === null) return []
     const inPath = new Set(pathParameters(path))
     const rest = properties.filter(each => !inPath.has(each.name))
@@ -129,22 +130,22 @@ class RouteReader {
     const found: RouteProperty[] = []
     for (const property of properties) {
       if (property === taker) found.push({ ...property, from: 'data' })
-      else if (inPath.has(property.name) || isText({ type_ann: property.type }))
+      else if (inPath.has(property.name) || isText({ type_ann: property.annotation }))
         found.push({ ...property, from: 'param' })
-      else if (!property.isOptional && !isOption(property.type)) {
-        const message = `\`${name.text}\` needs \`${property.name}\`, which neither the path nor a loader provides`
-        const suggestions = ['give the route a loader that returns that type, or give the parameter a default']
-        this.diagnostics.push(diagnostic('web.route.missing_property', message, name, { suggestions }))
+      else if (!property.isOptional && !isOption(property.annotation)) {
+        const message = `\`${component.name}\` needs \`${property.name}\`, which neither the path nor a loader provides`
+        const suggestion = 'give the route a loader that returns that type, or give the parameter a default'
+        this.#report('web.route.missing_property', message, component, [suggestion])
       }
     }
     return found
   }
 
   /** True if a property accepts the result of a loader. A property without a type accepts everything. */
-  #accepts(property: Property, { query }: RouteLoader): boolean {
+  #accepts(property: Hir.ViewProperty, { query }: RouteLoader): boolean {
     const fn = this.#web.hir.query_fns.find(each => each.name === query)
-    const print = (type: Property['type']): string => this.#web.types.print(type, new TypeImports())
-    const [expected, result] = [print(property.type), print(fn === undefined ? null : responseTypeOf(fn))]
+    const print = (type: HirType | null): string => this.#web.types.print(type, new TypeImports())
+    const [expected, result] = [print(property.annotation), print(fn === undefined ? null : responseTypeOf(fn))]
     return expected === result || expected === `${result} | null` || expected.includes('any') || result.includes('any')
   }
 }

@@ -30,7 +30,7 @@ import { commonScaffold, type Layout } from './scaffold/common.ts'
 import type { ScaffoldInputs } from './scaffold/scaffold-inputs.ts'
 import { spaScaffold } from './scaffold/spa.ts'
 import { startScaffold } from './scaffold/start.ts'
-import { componentModule, componentsOf, itemsOf, type WebModule } from './web-module.ts'
+import { componentModule, viewsOf, type WebModule } from './web-module.ts'
 
 export interface ProjectOptions {
   /** `library` generates a package instead of an application. */
@@ -125,8 +125,8 @@ function usesResult({ text }: EmittedFile): boolean {
 /** Returns the components that have a module, with its path. */
 function exportedComponents(web: WebModule, files: readonly EmittedFile[]): ReadonlyMap<string, string> {
   const paths = new Set(files.map(({ path }) => path))
-  const names = [...componentsOf(web.module).keys()]
-  const modules = names.map(name => [name, `${(componentModule(web.module, name) ?? '').slice(2)}.tsx`] as const)
+  const names = new Set(web.pages.views.map(({ name }) => name.name))
+  const modules = [...names].map(name => [name, `${(componentModule(web.pages, name) ?? '').slice(2)}.tsx`] as const)
   return new Map(modules.filter(([, path]) => paths.has(path)))
 }
 
@@ -155,7 +155,7 @@ function scaffoldFiles(
     hasMobile: has('mobile.ts'),
     mobileTarget,
     hasIslands: has('vox-islands-mount.ts'),
-    islands: itemsOf(web.module, 'Island').map(({ name }) => name.text),
+    islands: viewsOf(web.pages, 'Island').map(({ name }) => name.name),
     imported: new Set(imported)
   }
   return [
@@ -166,7 +166,7 @@ function scaffoldFiles(
 
 /** Returns the component that a program without routes shows; null if every component has required properties. */
 function firstPage(web: WebModule, files: readonly EmittedFile[]): string | null {
-  const pages = [...componentsOf(web.module)].flatMap(([name, properties]) => {
+  const pages = web.pages.views.flatMap(({ name: { name }, properties }) => {
     const isShown = files.some(({ path }) => path === `${name}.tsx`) && properties.every(({ isOptional }) => isOptional)
     return isShown ? [name] : []
   })

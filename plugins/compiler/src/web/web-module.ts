@@ -1,15 +1,15 @@
 import { basename } from 'node:path'
-import type { GuardDeclaration, HirModule, HirParam, ProgramUsers } from '@svc/contracts'
+import type { GuardDeclaration, Hir, HirModule, ProgramUsers } from '@svc/contracts'
 import { readUsers } from '../check/users/users.ts'
+import { SourceOffsets } from '../hir/byte-offsets.ts'
 import { codeOfModule } from '../hir/code.ts'
 import { liveQueries } from '../hir/facts.ts'
 import { lowerGuards } from '../hir/guards.ts'
-import { lowerType } from '../hir/lower-types.ts'
 import { lowerModule } from '../hir/module.ts'
+import { pagesOf } from '../hir/pages.ts'
 import type { SourceFile } from '../source-file.ts'
-import type { Component, Declaration, Field, Module, Param } from '../syntax/ast.ts'
+import type { Declaration, Module } from '../syntax/ast.ts'
 import { typesOf } from '../types/check-module.ts'
-import { isComponent } from '../typescript/program.ts'
 import { TypeScriptTypes } from '../typescript/types.ts'
 
 /** A module without errors: the input of a web build. */
@@ -18,6 +18,7 @@ export interface WebModule {
   readonly module: Module
   /** HIR with the inferred result types. */
   readonly hir: HirModule
+  readonly pages: Hir.Pages
   readonly types: TypeScriptTypes
   /** Members of structs that have a default. */
   readonly defaults: readonly { readonly type: string; readonly field: string }[]
@@ -28,6 +29,8 @@ export interface WebModule {
   readonly live: ReadonlySet<string>
   /** Name of the source file, without folder and extension. */
   readonly name: string
+  /** Returns the offsets in the text of a node of the HIR. */
+  readonly place: (span: Hir.Span) => Hir.Span
 }
 
 export function webModule(module: Module, source: SourceFile): WebModule {
@@ -38,7 +41,10 @@ export function webModule(module: Module, source: SourceFile): WebModule {
   const live = liveQueries(code)
   const guards = lowerGuards(module, span => code.module.span(span))
   const { users } = readUsers(module)
-  return { source, module, hir, types: new TypeScriptTypes(hir), defaults, guards, users, live, name }
+  const offsets = new SourceOffsets(source.text)
+  const place = (span: Hir.Span): Hir.Span => offsets.span(span)
+  const [types, pages] = [new TypeScriptTypes(hir), pagesOf(code)]
+  return { source, module, hir, pages, types, defaults, guards, users, live, name, place }
 }
 
 function defaultsOf(item: Declaration): WebModule['defaults'] {
@@ -52,50 +58,21 @@ export function itemsOf<K extends Declaration['kind']>(module: Module, kind: K):
   return module.items.filter((item): item is Extract<Declaration, { kind: K }> => item.kind === kind)
 }
 
-/** Returns the properties of all components, by component name. */
-export function componentsOf(module: Module): ReadonlyMap<string, readonly Property[]> {
-  const found = new Map<string, readonly Property[]>()
-  for (const item of module.items) {
-    switch (item.kind) {
-      case 'Component':
-      case 'Fragment':
-        found.set(item.name.text, item.params.map(paramProperty))
-        break
-      case 'Function':
-        if (isComponent(item)) found.set(item.name.text, item.params.map(paramProperty))
-        break
-      case 'Island':
-      case 'V0':
-        found.set(item.name.text, item.props.map(fieldProperty))
-        break
-      case 'Form':
-        found.set(item.name.text, [])
-    }
-  }
-  return found
+/** Returns the views of one kind, in source order. */
+export function viewsOf<K extends Hir.View['kind']>({ views }: Hir.Pages, kind: K): Extract<Hir.View, { kind: K }>[] {
+  return views.filter((view): view is Extract<Hir.View, { kind: K }> => view.kind === kind)
+}
+
+/** Returns the view that a name is; undefined for other names. The last declaration counts. */
+export function viewNamed({ views }: Hir.Pages, name: string): Hir.View | undefined {
+  return views.findLast(view => view.name.name === name)
 }
 
 /** Returns the module that exports a component; null for other names. */
-export function componentModule(module: Module, name: string): string | null {
-  const imported = itemsOf(module, 'Import')
-    .flatMap(({ items }) => items)
-    .find(item => item.kind === 'ReactImport' && item.name.text === name)
-  if (imported?.kind === 'ReactImport') return imported.source.value
-  if (!componentsOf(module).has(name)) return null
-  return itemsOf(module, 'Form').some(form => form.name.text === name) ? './forms' : `./${name}`
-}
-
-/** A property of a component. */
-export interface Property {
-  readonly name: string
-  readonly type: HirParam['type_ann']
-  readonly isOptional: boolean
-}
-
-function paramProperty({ name, type, value }: Component['params'][number] | Param): Property {
-  return { name: name.text, type: type === null ? null : lowerType(type), isOptional: value !== null }
-}
-
-function fieldProperty({ name, type, isOptional }: Field): Property {
-  return { name: name.text, type: lowerType(type), isOptional }
+export function componentModule(pages: Hir.Pages, name: string): string | null {
+  const imported = pages.imports.find(each => each.kind === 'component' && each.name.name === name)
+  if (imported !== undefined) return imported.source.name
+  const view = viewNamed(pages, name)
+  if (view === undefined) return null
+  return view.kind === 'Form' ? './forms' : `./${name}`
 }

@@ -32,7 +32,7 @@ export interface EmittedComponents {
  * Generates TypeScript modules with the components, fragments and forms of a module without errors, and their helpers.
  */
 export function emitComponents(web: WebModule, options: ComponentOptions): EmittedComponents {
-  const { module, hir, name: source } = web
+  const { module, hir, pages, name: source } = web
   const tree = webTreeOf(module, web.source.text, hir)
   const problems = validateWebIr(webIrDocument(module, hir, tree))
   const files = tree.components.flatMap((component): EmittedFile[] => {
@@ -43,12 +43,12 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
   })
   const forms = formsFile(web, tree)
   const hooks = hookFiles(web, tree)
-  const others = module.items.flatMap((item): EmittedFile[] => {
-    if (item.kind === 'V0') return [v0File(item, tree, source)]
+  const others = pages.views.flatMap((view): EmittedFile[] => {
+    if (view.kind === 'V0') return [v0File(view, tree, source)]
     // Each form also gets a module of its name, which re-exports it.
-    if (item.kind !== 'Form') return []
-    const text = `${header(source)}\nexport { ${item.name.text} } from '${FORMS_MODULE}'\n`
-    return [{ path: `${item.name.text}.tsx`, text }]
+    if (view.kind !== 'Form') return []
+    const { name } = view.name
+    return [{ path: `${name}.tsx`, text: `${header(source)}\nexport { ${name} } from '${FORMS_MODULE}'\n` }]
   })
   const functions = functionsFile(tree, source)
   const runtime = runtimeText(tree.helpers)
@@ -56,7 +56,7 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
     forms,
     ...hooks,
     functions,
-    islandsFile(module, source),
+    islandsFile(pages, source),
     runtime === null ? null : { path: `${RUNTIME_MODULE.slice(2)}.ts`, text: `${header(source)}\n${runtime}` }
   ].filter(file => file !== null)
   const { program } = tree

@@ -1,11 +1,10 @@
-import type { Form, FormField, Param } from '../../syntax/ast.ts'
-import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { Hir, HirType } from '@svc/contracts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
 import { type Build, EmittedModule, FORMS_MODULE } from '../../typescript/module.ts'
 import { literal } from '../../typescript/names.ts'
 import { kebabCase } from '../../web-ir/attribute-names.ts'
-import { itemsOf, type WebModule } from '../web-module.ts'
+import { viewsOf, type WebModule } from '../web-module.ts'
 
 /** Field rules that are HTML attributes, with the HTML names. */
 const ATTRIBUTES: Readonly<Record<string, string>> = {
@@ -26,8 +25,8 @@ const KINDS: ReadonlySet<string> = new Set(['email', 'url', 'tel', 'password', '
 /**
  * Generates `forms.tsx`: a component for each form, which passes the input to a function. null if there are no forms.
  */
-export function formsFile({ module, hir, name: source }: WebModule, build: Build): EmittedFile | null {
-  const forms = itemsOf(module, 'Form')
+export function formsFile({ pages, hir, name: source }: WebModule, build: Build): EmittedFile | null {
+  const forms = viewsOf(pages, 'Form')
   if (forms.length === 0) return null
   const file = new EmittedModule(build)
   file.react('useState')
@@ -41,20 +40,15 @@ export function formsFile({ module, hir, name: source }: WebModule, build: Build
 }
 
 /** `hasFiles`: `File` is the type of stored files, and not a type of the program. */
-function formText(form: Form, file: EmittedModule, hasFiles: boolean): string {
-  const fields = form.items.filter(item => item.kind === 'FormField').map(field => inputOf(field, hasFiles))
-  const handler = form.items.find(item => item.kind === 'FormSubmit')?.handler
-  const call = handler === undefined ? null : submitCall(handler.text, fields, file)
-  if (handler !== undefined && call === null) {
-    file.program.problem({
-      code: 'web.not_in_browser',
-      message: `a form cannot call \`${handler.text}\``,
-      span: handler
-    })
+function formText(form: Hir.Form, file: EmittedModule, hasFiles: boolean): string {
+  const { submit, redirect } = form
+  const { name } = form.name
+  const fields = form.fields.map(field => inputOf(field, hasFiles))
+  const call = submit === null ? null : submitCall(submit.name, fields, file)
+  if (submit !== null && call === null) {
+    file.program.report('web.not_in_browser', `a form cannot call \`${submit.name}\``, submit)
   }
-  const redirect = form.items.find(item => item.kind === 'FormRedirect')?.path.value
-  const ended = redirect === undefined ? 'form.reset()' : `window.location.assign(${literal(redirect)})`
-  const name = form.name.text
+  const ended = redirect === null ? 'form.reset()' : `window.location.assign(${literal(redirect)})`
   return `export function ${name}() {
   const [problem, set_problem] = useState<string | null>(null)
   const [is_busy, set_busy] = useState(false)
@@ -80,7 +74,7 @@ ${fields.flatMap(sizeCheck).join('')}      ${call === null ? 'void data' : `awai
 ${fields.map(field => fieldText(field)).join('\n')}
       {problem !== null && <p role="alert">{problem}</p>}
       <button type="submit" disabled={is_busy}>
-        ${jsxText(textRule(form.items, 'submit') ?? 'Submit')}
+        ${jsxText(form.fields.map(field => textRule(field, 'submit')).find(text => text !== null) ?? 'Submit')}
       </button>
     </form>
   )
@@ -92,46 +86,44 @@ ${fields.map(field => fieldText(field)).join('\n')}
 type FileCount = 'one' | 'optional' | 'many' | null
 
 interface Input {
-  readonly field: FormField
+  readonly field: Hir.FormField
   readonly name: string
   readonly label: string
   readonly files: FileCount
 }
 
-function inputOf(field: FormField, hasFiles: boolean): Input {
-  const name = field.name.text
-  return { field, name, label: textRule([field], 'label') ?? labelOf(name), files: hasFiles ? fileCount(field) : null }
+function inputOf(field: Hir.FormField, hasFiles: boolean): Input {
+  const { name } = field
+  return { field, name, label: textRule(field, 'label') ?? labelOf(name), files: hasFiles ? fileCount(field) : null }
 }
 
-function fileCount(field: FormField): FileCount {
+function fileCount(field: Hir.FormField): FileCount {
   if (typeName(field) === 'File') return isOptional(field) ? 'optional' : 'one'
-  const { type } = field
-  const [item] = type.kind === 'NamedType' && type.path[0]?.text === 'List' ? type.args : []
-  return item?.kind === 'NamedType' && item.path[0]?.text === 'File' ? 'many' : null
+  const { annotation } = field
+  const isList = typeof annotation === 'object' && 'Generic' in annotation && annotation.Generic[0] === 'List'
+  return isList && nameOf(annotation.Generic[1][0]) === 'File' ? 'many' : null
 }
 
 /** Returns the code that refuses files above the size of the rule `max_bytes`, before they are sent. */
 function sizeCheck({ field, name, label, files }: Input): string[] {
-  const limit = field.rules.find(rule => rule.name.text === 'max_bytes')?.args?.[0]
+  const limit = field.rules.find(rule => rule.name === 'max_bytes')?.value
   if (files === null || limit?.kind !== 'Int') return []
-  const message = literal(`${label}: a file has at most ${limit.digits} bytes`)
+  const message = literal(`${label}: a file has at most ${limit.value} bytes`)
   return [
     `      for (const file of data.getAll(${literal(name)}))
-        if (file instanceof globalThis.File && file.size > ${limit.digits}) throw new Error(${message})
+        if (file instanceof globalThis.File && file.size > ${limit.value}) throw new Error(${message})
 `
   ]
 }
 
 function fieldText({ field, name, label, files }: Input): string {
-  const kind = field.rules.find(rule => KINDS.has(rule.name.text))?.name.text
+  const kind = field.rules.find(rule => KINDS.has(rule.name))?.name
   const ofType = { int: 'number', float: 'number', bool: 'checkbox' }[typeName(field)] ?? 'text'
   const type = files === null ? (kind ?? ofType) : 'file'
-  const isNeeded = files === 'one' || field.rules.some(rule => rule.name.text === 'required')
-  const attributes = field.rules.flatMap(({ name: rule, args }) => {
-    const attribute = ATTRIBUTES[rule.text]
-    const value = args?.[0]
-    if (attribute === undefined || value === undefined) return []
-    return [attributeText(attribute, value)]
+  const isNeeded = files === 'one' || field.rules.some(rule => rule.name === 'required')
+  const attributes = field.rules.flatMap(({ name: rule, value }) => {
+    const attribute = ATTRIBUTES[rule]
+    return attribute === undefined || value === null ? [] : [`${attribute}={${literalText(value)}}`]
   })
   // Types with fractions need a step that allows them.
   const step = typeName(field) === 'float' && !attributes.some(each => each.startsWith('step')) ? ['step="any"'] : []
@@ -146,31 +138,23 @@ function fieldText({ field, name, label, files }: Input): string {
   return `      <label>\n        ${jsxText(label)}\n        <input ${input.join(' ')} />\n      </label>`
 }
 
-function attributeText(name: string, value: Expression): string {
-  switch (value.kind) {
-    case 'Int':
-    case 'Float':
-      return `${name}={${value.digits}}`
-    case 'String':
-      return `${name}={${literal(value.value)}}`
-    default:
-      return `${name}={${value.kind === 'Bool' ? String(value.value) : 'undefined'}}`
-  }
+function literalText(value: Hir.Literal): string {
+  if (value.kind === 'Str') return literal(value.value)
+  return value.kind === 'Decimal' ? value.digits : String(value.value)
 }
 
 /** Returns the call of the function that receives the input; null if a browser cannot call it. */
 function submitCall(name: string, fields: readonly Input[], file: EmittedModule): string | null {
-  const entry = file.program.names.get(name)
-  if (entry === undefined || entry.signature === null) return null
+  const params = file.program.paramsOf(name)
+  if (params === null) return null
   const kind = file.program.kindOf(name)
   if (kind === 'server' || kind === 'view') return null
   const callee = kind === 'local' ? file.shared(name) : file.client(name)
-  const params = entry.signature.params as readonly Param[]
   // Ints beyond 2^53 have all their digits in a bigint, which functions in the browser do not accept.
   const intOf = (text: string): string =>
     kind === 'local' ? `Number(${text})` : `${file.client('$int')}(String(${text}))`
   const args = params.map(param => {
-    const field = fields.find(each => each.name === param.name.text)
+    const field = fields.find(each => each.name === param)
     if (field !== undefined) return valueText(field, intOf)
     return `{ ${fields.map(each => `${each.name}: ${valueText(each, intOf)}`).join(', ')} }`
   })
@@ -204,25 +188,29 @@ function valueText({ field, name: key, files }: Input, intOf: (text: string) => 
   }
 }
 
-function isOptional({ type }: FormField): boolean {
-  return type.kind === 'OptionalType' || (type.kind === 'NamedType' && type.path[0]?.text === 'Option')
+function isOptional({ annotation }: Hir.FormField): boolean {
+  return optionItem(annotation) !== undefined
 }
 
-function typeName({ type }: FormField): string {
-  const inner = type.kind === 'OptionalType' ? type.inner : type
-  if (inner.kind !== 'NamedType') return ''
-  const name = inner.path.at(-1)?.text ?? ''
-  const [arg] = inner.args
-  return name === 'Option' && arg?.kind === 'NamedType' ? (arg.path[0]?.text ?? '') : name
+/** Returns the type inside of an Option; undefined for other types. */
+function optionItem(type: HirType): HirType | undefined {
+  return typeof type === 'object' && 'Generic' in type && type.Generic[0] === 'Option' ? type.Generic[1][0] : undefined
 }
 
-function textRule(items: Form['items'], name: string): string | null {
-  for (const item of items) {
-    if (item.kind !== 'FormField') continue
-    const value = item.rules.find(rule => rule.name.text === name)?.args?.[0]
-    if (value?.kind === 'String') return value.value
-  }
-  return null
+function typeName({ annotation }: Hir.FormField): string {
+  return nameOf(optionItem(annotation) ?? annotation)
+}
+
+/** Returns the name of a type without its arguments; '' for other types. */
+function nameOf(type: HirType | undefined): string {
+  if (typeof type !== 'object') return ''
+  const name = 'Named' in type ? type.Named : 'Generic' in type ? type.Generic[0] : ''
+  return name.split('.').at(-1) ?? ''
+}
+
+function textRule({ rules }: Hir.FormField, name: string): string | null {
+  const value = rules.find(rule => rule.name === name)?.value
+  return value?.kind === 'Str' ? value.value : null
 }
 
 /** Converts a name to a label: `first_name` to `First name`. */

@@ -1,5 +1,4 @@
-import { lowerType } from '../../hir/lower-types.ts'
-import type { Module } from '../../syntax/ast.ts'
+import type { Hir } from '@svc/contracts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
 import { literal, propertyKey } from '../../typescript/names.ts'
@@ -48,21 +47,16 @@ function propsOf(name: string, place: Element): Record<string, unknown> {
 `
 
 /** Generates `vox-islands-mount.ts`, which mounts components in the islands of views. null if there are no islands. */
-export function islandsFile({ items }: Module, source: string): EmittedFile | null {
-  const islands = items.flatMap(item => {
-    if (item.kind === 'Island')
-      return [{ name: item.name.text, props: item.props.map(each => [each.name.text, each.type] as const) }]
-    if (item.kind !== 'Function' || item.role !== 'island') return []
-    return [{ name: item.name.text, props: item.params.map(each => [each.name.text, each.type] as const) }]
-  })
+export function islandsFile({ views }: Hir.Pages, source: string): EmittedFile | null {
+  const islands = views.filter(view => view.kind === 'Island' || (view.kind === 'Function' && view.isIsland))
   if (islands.length === 0) return null
-  const entries = islands.map(({ name, props }) => {
-    const kinds = props.map(([prop, type]) => {
-      const lowered = type === null ? null : lowerType(type)
-      const isText = lowered !== null && typeof lowered === 'object' && 'Named' in lowered && lowered.Named === 'str'
+  const entries = islands.map(({ name, properties }) => {
+    const kinds = properties.map(({ name: prop, annotation }) => {
+      const isText =
+        typeof annotation === 'object' && annotation !== null && 'Named' in annotation && annotation.Named === 'str'
       return `${propertyKey(prop)}: ${literal(isText ? 'text' : 'json')}`
     })
-    return `  ${name}: ${kinds.length === 0 ? '{}' : `{ ${kinds.join(', ')} }`}`
+    return `  ${name.name}: ${kinds.length === 0 ? '{}' : `{ ${kinds.join(', ')} }`}`
   })
   const table = `/** Encoding of each property as an attribute, by island. */\nconst ISLAND_PROPS: Readonly<Record<string, Readonly<Record<string, 'text' | 'json'>>>> = {\n${entries.join(',\n')}\n}\n`
   const imports = `import { type ComponentType, createElement } from 'react'\nimport { createRoot, type Root } from 'react-dom/client'\n`

@@ -4,11 +4,10 @@ import type { WebComponent } from '../../web-ir/tree.ts'
 
 /** Generates `<Component>.css` with the rules of the component's `style`; null if it has none. */
 export function styleFile({ name, styles }: WebComponent): EmittedFile | null {
-  const rules = styles.flatMap(each => each.rules)
-  if (rules.length === 0) return null
-  const blocks = rules.map(({ className, properties }) => {
-    const lines = properties.map(each => `  ${cssProperty(each.name.text)}: ${cssValue(each.value.value)};\n`)
-    return `.${className.text} {\n${lines.join('')}}\n`
+  if (styles.length === 0) return null
+  const blocks = styles.map(({ className, declarations }) => {
+    const lines = declarations.map(([property, value]) => `  ${cssProperty(property)}: ${cssValue(value)};\n`)
+    return `.${className} {\n${lines.join('')}}\n`
   })
   return { path: `${name}.css`, text: blocks.join('\n') }
 }

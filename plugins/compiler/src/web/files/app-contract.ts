@@ -3,12 +3,12 @@ import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { TypeImports } from '../../typescript/types.ts'
 import type { ClientRoutes } from '../client-routes.ts'
 import { isOptional } from '../endpoints.ts'
-import { itemsOf, type WebModule } from '../web-module.ts'
+import { viewsOf, type WebModule } from '../web-module.ts'
 import { routeJson } from './routes-manifest.ts'
 
 /** Generates `vox-app-contract.json`: what other programs need in order to serve, proxy or call the program. */
 export function appContractFile(web: WebModule, routes: ClientRoutes | null): EmittedFile {
-  const { hir, module } = web
+  const { hir, pages } = web
   const type = (each: HirType | null): string => web.types.print(each, new TypeImports())
   const params = (list: readonly HirParam[]): object[] =>
     list.map(param => ({ name: param.name, type: type(param.type_ann), required: !isOptional(param) }))
@@ -40,9 +40,9 @@ export function appContractFile(web: WebModule, routes: ClientRoutes | null): Em
       not_found: routes?.notFound?.component ?? null,
       error: routes?.error?.component ?? null
     },
-    islands: itemsOf(module, 'Island').map(({ name, props }) => ({
-      name: name.text,
-      props: props.map(prop => ({ name: prop.name.text, required: !prop.isOptional }))
+    islands: viewsOf(pages, 'Island').map(({ name, properties }) => ({
+      name: name.name,
+      props: properties.map(prop => ({ name: prop.name, required: !prop.isOptional }))
     })),
     mcp_tools: hir.mcp_tools.map(({ description, func }) => ({
       name: func.name,

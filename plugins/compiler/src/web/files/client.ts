@@ -13,7 +13,7 @@ import { TypeImports } from '../../typescript/types.ts'
 import { ClientTypes } from '../client-types.ts'
 import { argumentObject, argumentsType, fileUse, inputType, parameterList } from '../endpoints.ts'
 import { operationIds } from '../operation-ids.ts'
-import { itemsOf, type WebModule } from '../web-module.ts'
+import { viewsOf, type WebModule } from '../web-module.ts'
 import { CONNECTION, HELPERS } from './client-transport.ts'
 
 /** Generates `vox-client.ts` with a function for every HTTP endpoint; null if there are no endpoints. */
@@ -54,8 +54,8 @@ export function createClient(${to}: Partial<Connection> = {}) {
 }
 
 /** Pages read ints of their addresses, and forms those of their inputs. */
-function readsInts({ module }: WebModule): boolean {
-  return itemsOf(module, 'Routes').length + itemsOf(module, 'Form').length > 0
+function readsInts({ pages }: WebModule): boolean {
+  return pages.routes.length > 0 || viewsOf(pages, 'Form').length > 0
 }
 
 /** The manifest asks whether the caller may open a guarded page. */

@@ -1,29 +1,28 @@
-import { lowerType } from '../../hir/lower-types.ts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
 import { literal, propertyKey } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
-import { itemsOf, type WebModule } from '../web-module.ts'
+import { viewsOf, type WebModule } from '../web-module.ts'
 
 /** Generates `vox-islands-meta.ts` with the names and properties of the islands. */
-export function islandsMetaFile({ module, types, name }: WebModule): EmittedFile | null {
-  const islands = itemsOf(module, 'Island')
+export function islandsMetaFile({ pages, types, name }: WebModule): EmittedFile | null {
+  const islands = viewsOf(pages, 'Island')
   if (islands.length === 0) return null
   const imports = new TypeImports()
   const interfaces = islands.map(island => {
-    const members = island.props.map(prop => {
-      const type = types.print(lowerType(prop.type), imports)
-      return `  readonly ${propertyKey(prop.name.text)}${prop.isOptional ? '?' : ''}: ${type}\n`
+    const members = island.properties.map(prop => {
+      const type = types.print(prop.annotation, imports)
+      return `  readonly ${propertyKey(prop.name)}${prop.isOptional ? '?' : ''}: ${type}\n`
     })
-    return `export interface ${island.name.text}Props {\n${members.join('')}}\n`
+    return `export interface ${island.name.name}Props {\n${members.join('')}}\n`
   })
   const entries = islands.map(island => {
-    const props = island.props.map(prop => {
-      const type = types.print(lowerType(prop.type), new TypeImports())
-      return `      ${propertyKey(prop.name.text)}: { type: ${literal(type)}, optional: ${prop.isOptional} }`
+    const props = island.properties.map(prop => {
+      const type = types.print(prop.annotation, new TypeImports())
+      return `      ${propertyKey(prop.name)}: { type: ${literal(type)}, optional: ${prop.isOptional} }`
     })
     const list = props.length === 0 ? '{}' : `{\n${props.join(',\n')}\n    }`
-    return `  ${island.name.text}: {\n    props: ${list}\n  }`
+    return `  ${island.name.name}: {\n    props: ${list}\n  }`
   })
   const lines = imports.lines()
   const parts = [

@@ -124,14 +124,14 @@ export function routeJson(route: ClientRoute): object {
 class ManifestPrinter {
   readonly imports = new TypeImports()
 
-  readonly #module: WebModule['module']
+  readonly #pages: WebModule['pages']
   readonly #live: ReadonlySet<string>
   readonly #hasClient: boolean
   readonly #guards: WebModule['guards']
 
-  constructor({ module, live, hir, guards }: WebModule) {
+  constructor({ pages, live, hir, guards }: WebModule) {
     this.#guards = guards
-    this.#module = module
+    this.#pages = pages
     this.#live = live
     this.#hasClient = httpEndpointsOf(hir).length > 0
     this.imports.use('react', 'ReactNode')
@@ -208,14 +208,14 @@ class ManifestPrinter {
 
   #create(component: string, props: string): string {
     this.imports.value('react', 'createElement')
-    const module = componentModule(this.#module, component) ?? `./${component}`
+    const module = componentModule(this.#pages, component) ?? `./${component}`
     return `createElement(${this.imports.value(module, component)}${props})`
   }
 
-  #textProperty({ name, type, isOptional: canBeMissing }: RouteProperty): string {
+  #textProperty({ name, annotation, isOptional: canBeMissing }: RouteProperty): string {
     const text = `params[${literal(name)}]`
-    if (!canBeMissing) return `${propertyKey(name)}: ${this.#fromText(type, text)}`
-    return `...(${text} === undefined ? {} : { ${propertyKey(name)}: ${this.#fromText(type, text)} })`
+    if (!canBeMissing) return `${propertyKey(name)}: ${this.#fromText(annotation, text)}`
+    return `...(${text} === undefined ? {} : { ${propertyKey(name)}: ${this.#fromText(annotation, text)} })`
   }
 
   #args(params: readonly HirParam[]): string {

@@ -1,9 +1,9 @@
 import { posix } from 'node:path'
+import type { Hir } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { Name, StringLiteral } from '../../syntax/ast.ts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
-import { itemsOf, type WebModule } from '../web-module.ts'
+import { viewsOf, type WebModule } from '../web-module.ts'
 
 /** Location of a user's module: next to the program, or in the build folder. */
 export type ModuleLocation = 'program' | 'build'
@@ -14,20 +14,20 @@ export type ModuleLocation = 'program' | 'build'
  * without extension.
  */
 export function userModuleFiles(
-  { module, name }: WebModule,
+  { pages, name, place }: WebModule,
   sourceFolder: string,
   locate: (path: string) => ModuleLocation | null
 ): { files: EmittedFile[]; diagnostics: Diagnostic[] } {
   const diagnostics: Diagnostic[] = []
-  const isBesideProgram = (source: StringLiteral, exported: Name): boolean => {
+  const isBesideProgram = (source: Hir.Reference, exported: Hir.Reference): boolean => {
     // TypeScript resolves packages and other paths itself.
-    if (!/^\.\/[^.]+(\.[jt]sx?)?$/.test(source.value)) return false
+    if (!/^\.\/[^.]+(\.[jt]sx?)?$/.test(source.name)) return false
     const path = pathOf(source)
     const location = locate(path)
     if (location === null) {
       const message = `the module \`./${path}\` exists neither next to the program nor in the build folder`
-      const suggestions = [`create ${path}.tsx next to the program, and export \`${exported.text}\` from it`]
-      diagnostics.push(diagnostic('web.missing_module', message, source, { suggestions }))
+      const suggestions = [`create ${path}.tsx next to the program, and export \`${exported.name}\` from it`]
+      diagnostics.push(diagnostic('web.missing_module', message, place(source), { suggestions }))
     }
     return location === 'program' && sourceFolder !== '.'
   }
@@ -38,22 +38,22 @@ export function userModuleFiles(
     return { path: file, text }
   }
   const imported = new Map<string, string[]>()
-  for (const item of itemsOf(module, 'Import').flatMap(({ items }) => items)) {
-    if (item.kind !== 'ReactImport' || !isBesideProgram(item.source, item.name)) continue
-    const path = pathOf(item.source)
-    imported.set(path, [...(imported.get(path) ?? []), item.name.text])
+  for (const { kind, name: own, source } of pages.imports) {
+    if (kind !== 'component' || !isBesideProgram(source, own)) continue
+    const path = pathOf(source)
+    imported.set(path, [...(imported.get(path) ?? []), own.name])
   }
-  const components = itemsOf(module, 'V0').filter(({ source, fromFile, name: own }) => {
-    return fromFile && isBesideProgram(source, own)
+  const components = viewsOf(pages, 'V0').filter(({ source, isFile, name: own }) => {
+    return isFile && isBesideProgram(source, own)
   })
   const files = [
     ...[...imported].map(([path, names]) => reexport(`${path}.ts`, names, path)),
-    ...components.map(({ source, name: own }) => reexport(`${own.text}.tsx`, [own.text], pathOf(source)))
+    ...components.map(({ source, name: own }) => reexport(`${own.name}.tsx`, [own.name], pathOf(source)))
   ]
   return { files, diagnostics }
 }
 
 /** Removes `./` and the extension. */
-function pathOf({ value }: StringLiteral): string {
-  return posix.normalize(value).replace(/\.[jt]sx?$/, '')
+function pathOf({ name }: Hir.Reference): string {
+  return posix.normalize(name).replace(/\.[jt]sx?$/, '')
 }
