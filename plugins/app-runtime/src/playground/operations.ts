@@ -10,7 +10,7 @@ export const playgroundRun = defineOperation({
   id: 'app.playground',
   summary: 'Run a program against a temporary database, without any capability',
   description:
-    'Runs top-level statements or the function main. The program has no files, network, processes, environment or secrets, and its tables are in a database in memory that ends with it.',
+    'Runs top-level statements or the function main. The program has no access to the file system, the network, processes, the environment or secrets. Its tables are in a database in memory, and files of std.files in a temporary folder; both end with it.',
   input: t.object({
     source: t.string({ maxLength: MAX_SOURCE, description: 'Source text of the program.' })
   }),

@@ -2,6 +2,8 @@ import type { CompileResult, LanguageCompiler, PrimaryDatabase } from '@svc/cont
 import { defined, type Handler, type OutputOf } from '@svc/plugin-sdk'
 import { freshAccess } from '../database/access.ts'
 import type { Limits } from '../interpreter/machine.ts'
+import { openScratchFiles } from '../storage/scratch-files.ts'
+import { usesFiles } from '../storage/uses-files.ts'
 import { CapturedOutput, lineText } from '../worker/captured-output.ts'
 import type { RunFailure } from '../worker/job.ts'
 import { runInThread } from '../worker/run-in-thread.ts'
@@ -14,6 +16,7 @@ const MAX_STEPS = 100_000_000
 const MAX_HEAP_BYTES = 128 * 2 ** 20
 const MAX_DATABASE_BYTES = 64 * 2 ** 20
 const MAX_OUTPUT_CHARACTERS = 200_000
+const FILES = { fileBytes: 4 * 2 ** 20, bytes: 16 * 2 ** 20 }
 
 type Outcome = OutputOf<typeof playgroundRun>
 type Failure = NonNullable<Outcome['error']>
@@ -41,6 +44,7 @@ export function playgroundHandler(
     const compiled = await compileForCaller(compiler, { path: 'playground.vox', text: source }, true, call.signal)
     if (!compiled.ok) return ended({ ran: false, error: invalid(compiled) })
     const { program } = compiled
+    const files = usesFiles(program) ? await openScratchFiles(program, program.path, FILES) : null
     const ending = await runInThread(
       {
         program,
@@ -59,8 +63,10 @@ export function playgroundHandler(
         },
         failed: () => undefined
       },
-      call.signal
-    )
+      call.signal,
+      null,
+      files?.answers
+    ).finally(() => files?.close())
     if (!ending.ok) return ended({ error: failureOf(ending.failure) })
     const { refused, exit, result = null, play } = ending.outcome
     const failure = play?.failure ?? null

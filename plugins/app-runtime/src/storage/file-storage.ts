@@ -28,7 +28,7 @@ export interface FileColumn {
 }
 
 export interface FileStorageOptions {
-  readonly store: DatabaseStore
+  readonly store: Pick<DatabaseStore, 'query' | 'execute'>
   /** The program that owns the files. */
   readonly program: string
   readonly staging: Staging

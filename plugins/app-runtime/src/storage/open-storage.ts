@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path'
-import type { DatabaseStore, HirModule, Program } from '@svc/contracts'
+import type { HirModule, Program } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import { columnType } from '../schema/column-type.ts'
 import { tableName } from '../schema/names.ts'
 import { type FilesSettings, filesSettings, type Settings } from '../settings.ts'
 import type { BlobStore } from './blob-store.ts'
 import { DiskBlobs } from './disk-blobs.ts'
-import { type FileColumn, FileStorage } from './file-storage.ts'
+import { type FileColumn, FileStorage, type FileStorageOptions } from './file-storage.ts'
 import { S3Blobs } from './s3-blobs.ts'
 import { S3Client } from './s3-client.ts'
 import { Staging } from './staging.ts'
@@ -23,7 +23,7 @@ export interface StorageSettings {
 export function openStorage(
   program: Program,
   key: string,
-  store: DatabaseStore,
+  store: FileStorageOptions['store'],
   { folder, maxBytes, s3 }: StorageSettings,
   prefix?: string
 ): FileStorage {

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import t from 'tap'
 import { type ServedApp, serveInProcess } from '../../../../test/e2e/served-in-process.ts'
 
@@ -89,6 +91,34 @@ t.test('no capability is granted, also if the program asks for it', async t => {
   }
   const attached = await play(`${NOTES}fn main() { db.query("ATTACH '/tmp/playground.db' AS other", []) }`)
   t.equal(attached.ok, false, 'another file cannot be attached')
+})
+
+t.test('a program stores files within limits, and none is left', async t => {
+  const left = (): string[] => readdirSync(tmpdir()).filter(name => name.startsWith('svc-files-'))
+  const before = left()
+  const run = await play(`@table type Report { title: str, file: File }
+fn main() to Result[str] {
+    let file = std.files.put("a.txt", "first")?
+    db.Report.insert({ title: "a", file: file })
+    let other = std.files.put("b.txt", "second")?
+    print(std.files.list().len(), std.files.read(other)?, std.files.delete(other).is_ok(), std.files.delete(file).is_ok())
+    std.files.read(db.Report.all()[0].file)
+}
+`)
+  t.match(run, { ok: true, output: [{ text: '2 second true false' }], result: 'Ok(first)' })
+  t.match(run.tables, [{ name: 'Report', rows: [{ title: 'a', file: { name: 'a.txt', size: 5 } }] }])
+  t.match(await play('print(std.files.list().len())'), { output: [{ text: '0' }] }, 'each run begins without files')
+  const large = (exponent: number, count: number): string => `fn main() to Result[int] {
+    let mut s = "x"
+    for n in range(0, ${exponent}) { s = s + s }
+    for n in range(0, ${count}) { std.files.put(str(n), s)? }
+    Ok(std.files.list().len())
+}
+`
+  t.match(await play(large(23, 1)), { ok: false, error: { message: /larger than 4194304 bytes/ } })
+  t.match(await play(large(21, 9)), { ok: false, error: { message: /more than 16777216 bytes/ } })
+  t.match(await play(large(20, 5)), { ok: true, result: 'Ok(5)' })
+  t.same(left(), before)
 })
 
 t.test('an endless loop, endless recursion, and statements that do not return are ended', async t => {
