@@ -16,6 +16,8 @@ import { runProgram } from '../../plugins/app-runtime/test/run-program.ts'
 export interface Trace {
   readonly lines: readonly string[]
   readonly failed: boolean
+  /** Code of the failure; null if there is none. */
+  readonly code: string | null
   /** Message of the failure, for people. */
   readonly reason: string | null
 }
@@ -74,26 +76,28 @@ export function difference({ interpreted, emitted }: BothTraces): string | null 
       return `line ${line + 1}: interpreted ${JSON.stringify(a ?? ending(interpreted))}, emitted ${JSON.stringify(b ?? ending(emitted))}`
     }
   }
-  if (interpreted.failed === emitted.failed) return null
+  const isSame = interpreted.code === emitted.code || (interpreted.code?.endsWith('_LIMIT') ?? false)
+  if (interpreted.failed === emitted.failed && isSame) return null
   return `interpreted ${ending(interpreted)}, emitted ${ending(emitted)}`
 }
 
-function ending({ failed, reason }: Trace): string {
-  return failed ? `failed: ${reason}` : 'ended'
+function ending({ failed, code, reason }: Trace): string {
+  return failed ? `failed: ${code} ${reason}` : 'ended'
 }
 
 function interpreted(program: Program): Trace {
   const { lines, code, error } = runProgram(program)
-  return { lines, failed: code !== null, reason: error?.message ?? null }
+  return { lines, failed: code !== null, code, reason: error?.message ?? null }
 }
 
 function traced(work: (print: (line: string) => void) => void): Trace {
   const lines: string[] = []
   try {
     work(line => lines.push(line))
-    return { lines, failed: false, reason: null }
+    return { lines, failed: false, code: null, reason: null }
   } catch (error) {
-    return { lines, failed: true, reason: error instanceof Error ? error.message : String(error) }
+    const { code = null } = error as { readonly code?: string }
+    return { lines, failed: true, code, reason: String(error) }
   }
 }
 

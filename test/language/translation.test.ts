@@ -74,6 +74,20 @@ const RIGHT: Readonly<Record<string, string>> = {
     'fn even[T](x: T, n: int) to str { if n is 0 { str(x) } else { odd(x, n - 1) } }\n' +
     'fn odd[T](x: T, n: int) to str { if n is 0 { "odd " + x } else { even(x, n - 1) } }\n' +
     'fn main() { print(all([(1, 2)]), all(["a"]), show(Some(1)), show([Ok(1)]), both(1), both("a"), even((1, 2), 3), even(2, 2)) }',
+  'decimals are divided and rounded to the same digits':
+    'fn main() { print(1dec / 3dec, 2dec / 3dec, 10dec / 4dec, 1.00dec / 0.5dec, -1dec / 8dec, 0.5dec / 10000000000000000000000000000dec)\n' +
+    'print(7.5dec % 2dec, -7.5dec % 2dec, 2.345dec.round(2), 2.355dec.round(2), 2dec.round(2), -0.5dec.round(0), 1dec / 3dec * 3dec)\n' +
+    'print(int(1.9dec), int(-1.9dec), bool(0.0dec), bool(1dec), float(0.1dec), (1dec / 7dec).to_float(), dec(0.1), dec("1.50")) }',
+  'ints have 64 bits':
+    'fn main() { let big = 9007199254740993\n let most = 9223372036854775807\n let mut n = 9007199254740990\n' +
+    'n += 1\n n += 1\n n += 1\n print(n, big, most, big + 1, big - 2, big * 2, big / 2, big % 10, -big, most - most)\n' +
+    'print(big > 1.5, big is 9007199254740993, big is 1.5, big.abs(), (-big).abs(), big.max(1), big.min(1), std.math.max(1, big), big.to_float())\n' +
+    'print(int("9007199254740993"), int("-9223372036854775808"), int(9007199254740993.0), 9007199254740994.0.to_int(), big * 1.5, [big, 1].sort())\n' +
+    'let ratio: float = big\n let list = [big, 2]\n print(ratio, [n].contains(9007199254740993), match big { 9007199254740993 => "a", _ => "b" }, str(big) + big)\n' +
+    'print(list.fold(0, fn(t, x) t + x), (n - big) / 3, -7 / 2, 9007199254740991 / 2, std.json.stringify([big])) }',
+  'conversions of texts and values':
+    'fn main() { print(int("1.5"), int(" 12 "), int("+7"), int("0x10"), int(true), int(2.9), float("0x10"), float(" 1.5e3 "), float("."), float(true))\n' +
+    'print(bool(Some(0)), bool(None), bool("0"), bool(0), bool([0]), bool(0.0), dec("x"), dec(true), dec(1.5)) }',
   'the smaller and the greater of ordered values':
     'fn main() { print(std.math.min("b", "a"), std.math.max(1.5dec, 1.25dec), std.math.max(2, 3)) }',
   'a replacement with the signs of a pattern of JavaScript':
@@ -127,6 +141,16 @@ const FAILING: Readonly<Record<string, string>> = {
     'fn main() { print(tree({ left: { left: 1, value: 2 }, value: 3 })) }',
   'an operand of another type': 'fn add(x: any) to int { let n: int = x\n n + 1 }\nfn main() { print(add(1.5)) }',
   'a division by zero': 'fn main() { print("before")\n let n = 0\n print(1 / n) }',
+  'an int beyond 64 bits': 'fn main() { let n = 9223372036854775807\n print(n - 1)\n print(n + 1) }',
+  'a product beyond 64 bits in a loop': 'fn main() { let mut n = 3\n while true { n *= n\n print(n) } }',
+  'the opposite of the smallest int': 'fn main() { let n = -9223372036854775807 - 1\n print(n)\n print(-n) }',
+  'a float that is no int': 'fn main() { print((100000000000000000000.0).to_int()) }',
+  'a remainder of zero': 'fn main() { let d = 0.0dec\n print(1dec + d)\n print(1dec % d) }',
+  'a decimal divided by zero': 'fn main() { let d = 0dec\n print(1dec / d) }',
+  'a decimal with too many places': 'fn main() { print(1.5dec.round(1))\n print(1.5dec.round(29)) }',
+  'a value that is not there': 'fn main() { let none: Option[int] = None\n print(none.unwrap()) }',
+  'an Error that is unwrapped': 'fn fails() to Result[int] { Error("e") }\nfn main() { print(fails().unwrap()) }',
+  'a value without an arm': 'fn main() { let n = [1].len()\n match n { 2 => print("two") } }',
   'a missing element': 'fn main() { let xs = [1]\n print(xs[2]) }',
   'an assertion': 'fn main() { print("before")\n assert(1 > 2, 3) }',
   'a panic with a value': 'fn main() { panic((1, "a")) }'

@@ -7,7 +7,7 @@ import { codeOfModule } from './hir/code.ts'
 import { lowerModule } from './hir/module.ts'
 import { knownTypes, lower } from './ir/lower.ts'
 import { printJson } from './ir/print-json.ts'
-import { webTreeOf } from './react/web-tree.ts'
+import { documentTreeOf } from './react/web-tree.ts'
 import type { Module } from './syntax/ast.ts'
 import { typesOf } from './types/check-module.ts'
 import { webIrDocument } from './web-ir/document.ts'
@@ -21,7 +21,7 @@ const check = schemaCheck(irDocumentSchema)
 export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
   const types = typesOf(module)
   const hir = lowerModule(codeOfModule(types, source), source, { infersResults: true })
-  const tree = webTreeOf(module, source, hir)
+  const tree = documentTreeOf(module, source, hir)
   const document = {
     version: '2.0.0',
     metadata: {

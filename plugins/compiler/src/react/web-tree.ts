@@ -9,3 +9,8 @@ import { REACT_VIEWS } from './views.ts'
 export function webTreeOf(module: Module, source: string, hir: HirModule): WebTree {
   return buildWebTree(newBuild(module, source, hir), REACT_VIEWS)
 }
+
+/** Like {@link webTreeOf}, for the web IR, whose texts show the arithmetic of ints as it is written. */
+export function documentTreeOf(module: Module, source: string, hir: HirModule): WebTree {
+  return buildWebTree(newBuild(module, source, hir, true), REACT_VIEWS)
+}

@@ -38,11 +38,12 @@ import {
   withinBlock,
   written
 } from './emitter.ts'
-import { literal, propertyKey, valueName } from './names.ts'
+import { boundIn, isExact } from './int-bounds.ts'
+import { literal, longInt, propertyKey, valueName } from './names.ts'
 import { armFacts, assuming, eitherKnown, factsOf, forget, know, knownPart } from './narrowing.ts'
-import { methodCode, type NativeCall, nativeCode, unknownMethodCode } from './natives.ts'
+import { type MethodCall, methodCode, nativeCode, unknownMethodCode } from './natives.ts'
 import { isLiteral, isOpen, isOpenType } from './open-values.ts'
-import { binaryCode, infixCode, type Operand } from './operators.ts'
+import { asFloat, binaryCode, infixCode, type Operand } from './operators.ts'
 import { type ArmTests, bindingsOf, covers, isSwitch, type PatternTest, patternTest } from './patterns.ts'
 import { elementCode, fieldCode, localCode, type PathPart, partCode, storePart } from './places.ts'
 import { isDeviceCall } from './program.ts'
@@ -96,7 +97,7 @@ const CONTROL: ReadonlySet<Hir.Expr['kind']> = new Set(['If', 'Match', 'Block', 
 export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
   switch (node.kind) {
     case 'Int':
-      return numberCode(String(node.value))
+      return typeof node.value === 'bigint' ? stable(longInt(node.value)) : numberCode(String(node.value))
     case 'Float':
       // A whole float keeps its point.
       return numberCode(/^-?\d+$/.test(String(node.value)) ? `${node.value}.0` : String(node.value))
@@ -280,7 +281,8 @@ function nativeValueCode(e: Emitter, node: Hir.NativeValue): TypeScriptCode {
   if (node.native === 'null') return stable('null')
   const types = node.type.kind === 'fn' ? node.type.params : []
   const names = types.map((_, index) => String.fromCharCode(97 + index))
-  const called = nativeCode(node.native, { e, args: names.map(name => stable(name)), types })
+  const bounds = types.map(() => Number.POSITIVE_INFINITY)
+  const called = nativeCode(node.native, { e, args: names.map(name => stable(name)), types, bounds })
   if (called === null) return unavailable(e, `\`${node.native}\``, node)
   const params = types.map((type, index) => `${names[index]}: ${e.file.typeOrAny(type)}`)
   return arrow(enclosed('(', params, ')'), called)
@@ -367,7 +369,7 @@ function objectCode(entries: readonly Entry[]): TypeScriptCode {
 
 function operandOf(e: Emitter, node: Hir.Expr, made: TypeScriptCode): Operand {
   const isNone = node.kind === 'Variant' && node.name === 'None' && isNamed(node.type, 'Option')
-  return { code: made, type: typeOf(e, node), isNone }
+  return { code: made, type: typeOf(e, node), isNone, bound: boundIn(e.file.build, node) }
 }
 
 function binaryOf(e: Emitter, node: Hir.Binary, left: TypeScriptCode, right: TypeScriptCode): TypeScriptCode {
@@ -441,6 +443,9 @@ function unaryCode(e: Emitter, { operator, operand: inner }: Hir.Unary): TypeScr
   if (isNamed(typeOf(e, inner), 'dec')) {
     return code([e.file.helper('decimal_difference'), "('0', ", value.doc, ')'])
   }
+  if (isNamed(typeOf(e, inner), 'int') && !isExact(boundIn(e.file.build, inner))) {
+    return call(e.file.helper('int_difference'), '0', value.doc)
+  }
   const isNegative = value.level === Level.prefix
   const made = code(['-', isNegative ? ['(', value.doc, ')'] : operand(value, Level.prefix)], Level.prefix)
   return typeof value.doc === 'string' && /^\d/.test(value.doc) ? { ...made, known: `-${value.doc}` } : made
@@ -503,7 +508,7 @@ function tryCode(e: Emitter, { operand: inner }: Hir.Try): TypeScriptCode {
 function convertedCode(e: Emitter, { conversion, operand: inner, type }: Hir.Convert): TypeScriptCode {
   switch (conversion) {
     case 'float':
-      return expression(e, inner)
+      return asFloat({ code: expression(e, inner), type: typeOf(e, inner), bound: boundIn(e.file.build, inner) })
     case 'struct':
       return structCode(e, inner, type)
     case 'unwrap':
@@ -603,7 +608,13 @@ function nativeCallCode(e: Emitter, node: Hir.CallNative): TypeScriptCode {
   const { native, receiver, args } = node
   if (native.startsWith('std.mobile.')) return deviceCall(e, node)
   if (receiver !== null) return methodCallOf(e, node, receiver, args, each => methodCode(native, each))
-  const made = nativeCode(native, { e, args: argumentCodes(e, args), types: args.map(arg => typeOf(e, arg)) })
+  const types = args.map(arg => typeOf(e, arg))
+  const made = nativeCode(native, {
+    e,
+    args: argumentCodes(e, args),
+    types,
+    bounds: args.map(arg => boundIn(e.file.build, arg))
+  })
   return made ?? unavailable(e, native.includes('.') ? native : `\`${native}\``, node)
 }
 
@@ -625,7 +636,7 @@ function methodCallOf(
   node: Hir.CallNative | Hir.CallMethod,
   receiver: Hir.Expr,
   args: readonly Hir.Expr[],
-  translate: (invocation: NativeCall & { object: TypeScriptCode; type: Hir.Type }) => TypeScriptCode | null
+  translate: (invocation: MethodCall) => TypeScriptCode | null
 ): TypeScriptCode {
   const name = node.kind === 'CallNative' ? (node.native.split('.').at(-1) ?? '') : node.method
   const values = args.map(arg => (arg.kind === 'Native' ? nativeOfItem(arg, typeOf(e, receiver)) : arg))
@@ -651,7 +662,15 @@ function methodCallOf(
     (name === 'is_empty' && object?.known !== undefined)
   if (isUntyped && node.kind === 'CallNative') object = withType(e, receiver, object as TypeScriptCode)
   const types = args.map(arg => typeOf(e, arg))
-  const made = translate({ e, object: object as TypeScriptCode, type: typeOf(e, receiver), args: codes, types })
+  const made = translate({
+    e,
+    object: object as TypeScriptCode,
+    type: typeOf(e, receiver),
+    bound: boundIn(e.file.build, receiver),
+    args: codes,
+    types,
+    bounds: args.map(arg => boundIn(e.file.build, arg))
+  })
   if (made === null) return unavailable(e, `\`${name}\` of ${ownerOf(node)}`, node)
   const isAsync = args.some(arg => arg.kind === 'Lambda' && waits(e, arg.body))
   if (!isAsync || !e.frame.mayAwait) return made
@@ -1097,7 +1116,9 @@ function updateStatement(e: Emitter, node: Hir.Update): void {
 }
 
 function localOperand(e: Emitter, local: Hir.LocalId): Operand {
-  return { code: localCode(e, bindingOf(e, local)), type: localOf(e, local).type, isNone: false }
+  const variable = localOf(e, local)
+  const bound = boundIn(e.file.build, variable)
+  return { code: localCode(e, bindingOf(e, local)), type: variable.type, isNone: false, bound }
 }
 
 /** Assigns a part. The indexes of the place are evaluated once, from left to right, and then the value. */
@@ -1121,7 +1142,8 @@ function updatePart(e: Emitter, { place, operator, value }: Hir.Update): void {
   let changed = right.code
   const [left] = read
   if (operator !== null && left !== undefined) {
-    changed = binaryCode(e, operator, { code: left, type: place.type, isNone: false }, right)
+    const bound = boundIn(e.file.build, localOf(e, place.root as Hir.LocalId))
+    changed = binaryCode(e, operator, { code: left, type: place.type, isNone: false, bound }, right)
   } else if (last > 0 && contains(value, mayHaveEffects)) changed = stable(named(e, changed, 'value'))
   storePart(e, place.root as Hir.LocalId, fixed, changes ? stable(named(e, changed, 'changed')) : changed)
 }
@@ -1229,7 +1251,7 @@ function conditionsInto(
 }
 
 function noArm(e: Emitter): Doc {
-  return `${e.file.helper('panic')}('no arm of a match matches the value')`
+  return `${e.file.helper('no_match')}()`
 }
 
 /** Returns the condition of an arm; null if the arm always matches. */

@@ -39,3 +39,8 @@ export function literal(text: string): string {
 export function propertyKey(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literal(name)
 }
+
+/** Returns an int that is no exact number of JavaScript, with the type of all ints. */
+export function longInt(value: bigint): string {
+  return `(${value}n as unknown as number)`
+}

@@ -14,6 +14,7 @@ import {
 } from './code.ts'
 import { decimalPlaces, withPlainDecimals } from './decimals.ts'
 import { type Emitter, named, textOf } from './emitter.ts'
+import { isExact } from './int-bounds.ts'
 import { textShape } from './text-shape.ts'
 import { ANY, isList, isNamed, isScalar, itemOf } from './value-types.ts'
 
@@ -22,12 +23,16 @@ export interface NativeCall {
   readonly e: Emitter
   readonly args: readonly TypeScriptCode[]
   readonly types: readonly Hir.Type[]
+  /** Limits of the sizes of the arguments that are ints. */
+  readonly bounds: readonly number[]
 }
 
 /** A call of a method of a value. */
 export interface MethodCall extends NativeCall {
   readonly object: TypeScriptCode
   readonly type: Hir.Type
+  /** Limit of the size of the object if it is an int. */
+  readonly bound: number
 }
 
 type FunctionTranslation = (call: NativeCall) => TypeScriptCode
@@ -76,7 +81,8 @@ const extreme =
   invocation => {
     const { e, types } = invocation
     const type = types[0] ?? ANY
-    if (isNamed(type, 'int', 'float')) return call(`Math.${name}`, ...docs(invocation))
+    if (isNamed(type, 'float') || invocation.bounds.every(isExact)) return call(`Math.${name}`, ...docs(invocation))
+    if (isNamed(type, 'int')) return call(e.file.helper(name === 'min' ? 'smaller' : 'greater'), ...docs(invocation))
     const sorted = sortedBy(e, code(enclosed('[', docs(invocation), ']')), 'each => each', type)
     return call(e.file.helper('item_at'), sorted.doc, name === 'min' ? '0' : '-1')
   }
@@ -108,10 +114,24 @@ const FUNCTIONS: ReadonlyMap<string, FunctionTranslation> = new Map(
       if (args.length === 0) return call(e.file.helper('panic'), "'the program panicked'")
       return call(e.file.helper('panic'), asText(e, first(invocation), types[0] ?? ANY).doc)
     },
-    int: helped('to_int'),
-    float: helped('to_float'),
+    int: invocation => {
+      return isNamed(invocation.types[0] ?? ANY, 'dec')
+        ? helped('decimal_to_int')(invocation)
+        : helped('to_int')(invocation)
+    },
+    float: invocation => {
+      return isNamed(invocation.types[0] ?? ANY, 'dec') ? global('Number')(invocation) : helped('to_float')(invocation)
+    },
     dec: helped('to_dec'),
-    bool: helped('to_bool'),
+    bool: invocation => {
+      const { e, types } = invocation
+      const [type = ANY] = types
+      const compare = (operator: string): TypeScriptCode =>
+        code([operand(first(invocation), Level.relation), ` ${operator}`], Level.equality)
+      if (isNamed(type, 'Option')) return compare('!= null')
+      if (!isNamed(type, 'dec')) return helped('to_bool')(invocation)
+      return code([e.file.helper('compare_decimals'), '(', first(invocation).doc, ", '0') !== 0"], Level.equality)
+    },
     type_of: helped('type_of'),
     range: invocation => {
       const bounds = invocation.args.length === 1 ? ['0', ...docs(invocation)] : docs(invocation)
@@ -127,9 +147,9 @@ const FUNCTIONS: ReadonlyMap<string, FunctionTranslation> = new Map(
     'std.now_ms': () => code('Date.now()'),
     'std.crypto.uuid': () => code('crypto.randomUUID()'),
     'std.uuid': () => code('crypto.randomUUID()'),
-    'std.json.stringify': global('JSON.stringify'),
-    'std.json.encode': global('JSON.stringify'),
-    'std.json.quote': global('JSON.stringify'),
+    'std.json.stringify': helped('json_text'),
+    'std.json.encode': helped('json_text'),
+    'std.json.quote': helped('json_text'),
     'std.json.value': invocation => first(invocation),
     'std.log.debug': global('console.debug'),
     'std.log.info': global('console.info'),
@@ -264,6 +284,7 @@ function sortedBy(e: Emitter, object: TypeScriptCode, key: Doc, type: Hir.Type):
   return call(e.file.helper('sorted_by'), object.doc, key, ...compare)
 }
 
+/** Methods of ints if they are exact numbers of JavaScript, and of floats. */
 const NUMBER: Readonly<Record<string, MethodTranslation>> = {
   abs: onObject('Math.abs'),
   min: onObject('Math.min'),
@@ -272,13 +293,21 @@ const NUMBER: Readonly<Record<string, MethodTranslation>> = {
   ceil: onObject('Math.ceil'),
   round: helpedOn('rounded'),
   sqrt: onObject('Math.sqrt'),
-  to_int: onObject('Math.trunc'),
+  to_int: helpedOn('float_to_int'),
   to_float: itself
+}
+
+const INT: Readonly<Record<string, MethodTranslation>> = {
+  abs: helpedOn('int_abs'),
+  min: helpedOn('smaller'),
+  max: helpedOn('greater'),
+  to_float: onObject('Number')
 }
 
 const DECIMAL: Readonly<Record<string, MethodTranslation>> = {
   abs: ({ object }) => method(object, 'replace', "'-'", "''"),
-  to_float: onObject('Number')
+  to_float: onObject('Number'),
+  round: helpedOn('decimal_rounded')
 }
 
 const OPTION: Readonly<Record<string, MethodTranslation>> = {
@@ -357,7 +386,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
 /** Methods by the type that owns them in the table of natives. */
 const METHODS: Readonly<Record<string, Readonly<Record<string, MethodTranslation>>>> = {
   str: TEXT,
-  int: NUMBER,
+  int: INT,
   float: NUMBER,
   dec: DECIMAL,
   List: LIST,
@@ -371,7 +400,8 @@ export function methodCode(native: string, invocation: MethodCall): TypeScriptCo
   const [owner = '', written = ''] = native.split('.')
   const name = SAME_AS[written] ?? written
   if (name === 'to_str') return textOfObject(invocation)
-  const table = Object.hasOwn(METHODS, owner) ? METHODS[owner] : undefined
+  const isNumber = owner === 'int' && [invocation.bound, ...invocation.bounds].every(isExact)
+  const table = isNumber ? NUMBER : Object.hasOwn(METHODS, owner) ? METHODS[owner] : undefined
   return table !== undefined && Object.hasOwn(table, name) ? (table[name] as MethodTranslation)(invocation) : null
 }
 

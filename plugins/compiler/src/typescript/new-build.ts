@@ -7,11 +7,12 @@ import type { Build } from './module.ts'
 import { EmittedProgram } from './program.ts'
 import { TypeScriptTypes } from './types.ts'
 
-/** Begins the translation of a module without errors. */
-export function newBuild(module: Module, source: string, hir: HirModule): Build {
+/** Begins the translation of a module without errors. `showsPlainInts` is that of the build. */
+export function newBuild(module: Module, source: string, hir: HirModule, showsPlainInts = false): Build {
   const code = codeOfModule(typesOf(module), source)
   return {
     program: new EmittedProgram(code, source, liveQueries(code)),
+    showsPlainInts,
     types: new TypeScriptTypes(hir),
     helpers: new Set(),
     shared: new Set()

@@ -3,6 +3,7 @@ import { type Doc, group, indent, line } from '../doc/doc.ts'
 import { call, code, Level, operand, type TypeScriptCode } from './code.ts'
 import { decimalPlaces, withPlainDecimals } from './decimals.ts'
 import { type Emitter, textOf } from './emitter.ts'
+import { isExact, mayExceed } from './int-bounds.ts'
 import { isList, isNamed, isScalar } from './value-types.ts'
 
 const SIGNS: Readonly<Record<Hir.BinaryOperator, readonly [sign: string, level: Level]>> = {
@@ -22,7 +23,16 @@ const SIGNS: Readonly<Record<Hir.BinaryOperator, readonly [sign: string, level: 
 const DECIMAL: Readonly<Partial<Record<Hir.BinaryOperator, string>>> = {
   add: 'decimal_sum',
   sub: 'decimal_difference',
-  mul: 'decimal_product'
+  mul: 'decimal_product',
+  div: 'decimal_quotient',
+  mod: 'decimal_remainder'
+}
+
+/** Operations on ints whose result may need more digits than a number of JavaScript has. */
+const INT: Readonly<Partial<Record<Hir.BinaryOperator, string>>> = {
+  add: 'int_sum',
+  sub: 'int_difference',
+  mul: 'int_product'
 }
 
 /** An operand with its translation. */
@@ -31,6 +41,8 @@ export interface Operand {
   readonly type: Hir.Type
   /** True for `None`. */
   readonly isNone: boolean
+  /** Limit of the size of an int. */
+  readonly bound: number
 }
 
 export function binaryCode(e: Emitter, operator: Hir.BinaryOperator, left: Operand, right: Operand): TypeScriptCode {
@@ -46,6 +58,13 @@ export function binaryCode(e: Emitter, operator: Hir.BinaryOperator, left: Opera
       }
       if (isNamed(a, 'dec') && isNamed(b, 'dec')) {
         return code([helped('compare_decimals').doc, ` ${sign} 0`], Level.equality)
+      }
+      if (isMixed(left, right)) {
+        // TypeScript compares a bigint with a number only so.
+        return code(
+          infix(operand(left.code, level), operator === 'is' ? '==' : '!=', operand(right.code, Level.relation)),
+          level
+        )
       }
       // A comparison with null suffices for a value without fields.
       if (isScalar(a) || isScalar(b)) break
@@ -64,10 +83,25 @@ export function binaryCode(e: Emitter, operator: Hir.BinaryOperator, left: Opera
     if (name !== undefined) return helped(name)
     if (level === Level.relation) return code([helped('compare_decimals').doc, ` ${sign} 0`], Level.relation)
   }
-  if (isNamed(a, 'int') && isNamed(b, 'int') && (operator === 'div' || operator === 'mod')) {
-    return helped(operator === 'div' ? 'quotient' : 'remainder')
+  if (isNamed(a, 'int') && isNamed(b, 'int')) {
+    if (operator === 'div' || operator === 'mod') return helped(operator === 'div' ? 'quotient' : 'remainder')
+    const name = INT[operator]
+    if (name !== undefined && mayExceed(operator, left.bound, right.bound)) return helped(name)
   }
+  const isMath = level === Level.sum || level === Level.product
+  if (isMath && isMixed(left, right)) return infixCode(asFloat(left), sign, asFloat(right), level)
   return infixCode(left.code, sign, right.code, level)
+}
+
+/** True for a float and an int that may be a bigint. */
+function isMixed(left: Operand, right: Operand): boolean {
+  const [int, float] = isNamed(left.type, 'int') ? [left, right] : [right, left]
+  return isNamed(int.type, 'int') && isNamed(float.type, 'float') && !isExact(int.bound)
+}
+
+/** Converts an int to a float. */
+export function asFloat({ code: value, type, bound }: Pick<Operand, 'code' | 'type' | 'bound'>): TypeScriptCode {
+  return isNamed(type, 'int') && !isExact(bound) ? call('Number', value.doc) : value
 }
 
 /** Returns an operation of two operands. Operators of one level are left-associative. */

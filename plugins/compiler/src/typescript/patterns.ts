@@ -1,6 +1,6 @@
 import type { Hir } from '@svc/contracts'
 import type { EmittedModule } from './module.ts'
-import { literal, propertyKey } from './names.ts'
+import { literal, longInt, propertyKey } from './names.ts'
 import type { EmittedProgram } from './program.ts'
 import { breaks } from './uses.ts'
 import { ANY, isNamed } from './value-types.ts'
@@ -85,8 +85,10 @@ function literalTest(
       return `${subject} === ${literal(literalValue.value)}`
     case 'Decimal':
       return `${file.helper('compare_decimals')}(${subject}, ${literal(literalValue.digits)}) === 0`
-    default:
-      return `${subject} === ${literalValue.value}`
+    default: {
+      const { value } = literalValue
+      return `${subject} === ${typeof value === 'bigint' ? longInt(value) : value}`
+    }
   }
 }
 

@@ -24,19 +24,24 @@ interface Place {
   readonly allowsMore: boolean
 }
 
+/** True for an int beyond 2^53. */
+function is_long(value: unknown): value is bigint {
+  return typeof value === 'bigint' && BigInt.asIntN(64, value) === value
+}
+
 /** Returns a value as one of a type, with the defaults of structs. Throws if it is none. */
 function as_type(value: unknown, type: Expected, place: Place): unknown {
   const { at, outer, allowsMore } = place
   const part = (inner: unknown, of: Expected, name: string): unknown =>
     as_type(inner, of, { ...place, at: \`\${at}\${name}\` })
-  const fail = (expected: string): never => {
-    const found = value === undefined ? 'missing' : JSON.stringify(value)
-    throw Object.assign(new TypeError(\`\${at} is \${found}, not \${expected}\`), { code: 'RUN_TYPE' })
+  const wrong = (expected: string): never => {
+    const found = value === undefined ? 'missing' : json_text(value)
+    fail('RUN_TYPE', \`\${at} is \${found}, not \${expected}\`)
   }
   const members = (record: Readonly<Record<string, unknown>>, fields: Members): Record<string, unknown> => {
     const within = [...outer, type]
     const more = Object.keys(record).find(name => name !== '_tag' && !Object.hasOwn(fields, name))
-    if (more !== undefined && !allowsMore) fail(\`a record without the member \${more}\`)
+    if (more !== undefined && !allowsMore) wrong(\`a record without the member \${more}\`)
     const known = Object.entries(fields).map(
       ([name, field]) =>
         [name, as_type(record[name], field, { ...place, at: \`\${at}.\${name}\`, outer: within })] as const
@@ -45,18 +50,18 @@ function as_type(value: unknown, type: Expected, place: Place): unknown {
   }
   switch (type) {
     case 'int':
-      return Number.isInteger(value) ? value : fail('an int')
+      return Number.isSafeInteger(value) || is_long(value) ? value : wrong('an int')
     case 'float':
-      return typeof value === 'number' ? value : fail('a float')
+      return typeof value === 'number' || is_long(value) ? Number(value) : wrong('a float')
     case 'str':
-      return typeof value === 'string' ? value : fail('a str')
+      return typeof value === 'string' ? value : wrong('a str')
     case 'bool':
-      return typeof value === 'boolean' ? value : fail('a bool')
+      return typeof value === 'boolean' ? value : wrong('a bool')
     case 'dec':
-      if (Number.isInteger(value)) return String(value)
-      return typeof value === 'string' && /^-?\\d+(\\.\\d+)?$/.test(value) ? value : fail('a dec')
+      if (Number.isSafeInteger(value) || typeof value === 'bigint') return String(value)
+      return typeof value === 'string' && /^-?\\d+(\\.\\d+)?$/.test(value) ? value : wrong('a dec')
     case 'unit':
-      return value === null || value === undefined ? null : fail('empty')
+      return value === null || value === undefined ? null : wrong('empty')
     case 'any':
       return value ?? null
   }
@@ -66,12 +71,12 @@ function as_type(value: unknown, type: Expected, place: Place): unknown {
   }
   if ('option' in type) return value === null || value === undefined ? null : as_type(value, type.option, place)
   if ('list' in type || 'tuple' in type) {
-    if (!Array.isArray(value)) return fail('a list')
+    if (!Array.isArray(value)) return wrong('a list')
     const items = 'list' in type ? value.map(() => type.list) : type.tuple
-    if (items.length !== value.length) return fail(\`a list of \${items.length} items\`)
+    if (items.length !== value.length) return wrong(\`a list of \${items.length} items\`)
     return items.map((item, index) => part(value[index], item, \`[\${index}]\`))
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail('a record')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong('a record')
   const record = value as Readonly<Record<string, unknown>>
   if ('map' in type) {
     const entries = Object.entries(record)
@@ -84,12 +89,13 @@ function as_type(value: unknown, type: Expected, place: Place): unknown {
   const { _tag: tag } = record
   if ('cases' in type) {
     const fields = typeof tag === 'string' && Object.hasOwn(type.cases, tag) ? type.cases[tag] : undefined
-    return fields === undefined ? fail(\`one of \${Object.keys(type.cases).join(', ')}\`) : members(record, fields)
+    return fields === undefined ? wrong(\`one of \${Object.keys(type.cases).join(', ')}\`) : members(record, fields)
   }
-  if (tag !== 'Ok' && tag !== 'Err') return fail('a Result')
+  if (tag !== 'Ok' && tag !== 'Err') return wrong('a Result')
   return { _tag: tag, value: part(record['value'], type.result[tag === 'Ok' ? 0 : 1], '.value') }
 }
-`
+`,
+    needs: ['fail', 'json_text']
   },
   checked: {
     source: `/**

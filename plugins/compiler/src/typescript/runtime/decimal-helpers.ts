@@ -77,14 +77,72 @@ export function plain_decimals(value: unknown, places: Places | null, outer: rea
     source: `export function decimal_product(a: string, b: string): string {
   const places = [a, b].map(each => (each.split('.')[1] ?? '').length)
   const [first = 0n, second = 0n] = [a, b].map(each => BigInt(each.replace('.', '')))
-  return decimal(first * second, (places[0] ?? 0) + (places[1] ?? 0))
+  const all = (places[0] ?? 0) + (places[1] ?? 0)
+  if (all > 10_000) fail('RUN_OVERFLOW', \`a product would have \${all} decimal places; the limit is 10000\`)
+  return decimal(first * second, all)
 }
 `,
-    needs: ['decimal']
+    needs: ['decimal', 'fail']
+  },
+  rounded_quotient: {
+    source: `/** Divides, rounded half to even. */
+function rounded_quotient(a: bigint, b: bigint): bigint {
+  const magnitude = (value: bigint): bigint => (value < 0n ? -value : value)
+  const [above, below] = [magnitude(a), magnitude(b)]
+  const [whole, twice] = [above / below, (above % below) * 2n]
+  const rounded = twice > below || (twice === below && whole % 2n === 1n) ? whole + 1n : whole
+  return a < 0n === b < 0n ? rounded : -rounded
+}
+`
+  },
+  decimal_quotient: {
+    source: `/** Divides decimals, rounded after 28 places. Drops zeros at the end that the operands do not have. Throws if \`b\` is 0. */
+export function decimal_quotient(a: string, b: string): string {
+  const places = (value: string): number => (value.split('.')[1] ?? '').length
+  const least = Math.max(0, places(a) - places(b))
+  let scale = Math.max(28, least)
+  const [first, second] = scaled(a, b)
+  if (second === 0n) fail('RUN_DIVISION_BY_ZERO', \`\${a} divided by zero\`)
+  let digits = rounded_quotient(first * 10n ** BigInt(scale), second)
+  for (; scale > least && digits % 10n === 0n; scale--) digits /= 10n
+  return decimal(digits, scale)
+}
+`,
+    needs: ['scaled', 'decimal', 'rounded_quotient', 'fail']
+  },
+  decimal_remainder: {
+    source: `/** Returns the remainder of decimals, with the sign of \`a\`. Throws if \`b\` is 0. */
+export function decimal_remainder(a: string, b: string): string {
+  const [first, second, places] = scaled(a, b)
+  if (second === 0n) fail('RUN_DIVISION_BY_ZERO', \`\${a} divided by zero\`)
+  return decimal(first % second, places)
+}
+`,
+    needs: ['scaled', 'decimal', 'fail']
+  },
+  decimal_rounded: {
+    source: `/** Rounds a decimal half to even. */
+export function decimal_rounded(value: string, places: number): string {
+  if (!(places >= 0 && places <= 28)) fail('RUN_ARGUMENTS', \`a decimal has 0 to 28 decimal places, not \${places}\`)
+  const unit = places === 0 ? '1' : \`0.\${'0'.repeat(places - 1)}1\`
+  const [digits, one] = scaled(value, unit)
+  return decimal(rounded_quotient(digits, one), places)
+}
+`,
+    needs: ['scaled', 'decimal', 'rounded_quotient', 'fail']
+  },
+  decimal_to_int: {
+    source: `/** Returns a decimal without its fraction, as an int. Throws if it does not fit one. */
+export function decimal_to_int(value: string): number {
+  return int_of(BigInt(value.split('.')[0] ?? '0'))
+}
+`,
+    needs: ['int_of']
   },
   to_dec: {
     source: `/** Converts a value to a decimal; 0 if it is not a number. */
 export function to_dec(value: unknown): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) fail('RUN_OVERFLOW', \`\${value} is not a dec\`)
   const text = typeof value === 'string' ? value.trim() : String(typeof value === 'bigint' ? value : Number(value))
   const parts = /^([+-]?)(\\d+)(?:\\.(\\d+))?(?:e([+-]\\d+))?$/.exec(text)
   if (parts === null || (parts[4] !== undefined && typeof value === 'string')) return '0'
@@ -94,7 +152,7 @@ export function to_dec(value: unknown): string {
   return places >= 0 ? decimal(digits, places) : decimal(digits * 10n ** BigInt(-places), 0)
 }
 `,
-    needs: ['decimal']
+    needs: ['decimal', 'fail']
   },
   compare_decimals: {
     source: `/** Returns a negative number if \`a\` is smaller than \`b\`, and a positive one if it is greater. */

@@ -1,6 +1,7 @@
 import { TypeImports } from '../types.ts'
 import { CHECK_HELPERS } from './check-helpers.ts'
 import { DECIMAL_HELPERS } from './decimal-helpers.ts'
+import { INT_HELPERS } from './int-helpers.ts'
 import { RESULT_HELPERS } from './result-helpers.ts'
 import { VALUE_HELPERS } from './value-helpers.ts'
 
@@ -17,7 +18,7 @@ export interface Helper {
 
 /** Helpers by name, in output order. */
 export const HELPERS: ReadonlyMap<string, Helper> = new Map(
-  Object.entries({ ...VALUE_HELPERS, ...CHECK_HELPERS, ...DECIMAL_HELPERS, ...RESULT_HELPERS })
+  Object.entries({ ...INT_HELPERS, ...VALUE_HELPERS, ...CHECK_HELPERS, ...DECIMAL_HELPERS, ...RESULT_HELPERS })
 )
 
 /** Path of the module with the helpers, as imported. */

@@ -6,9 +6,10 @@ export const RESULT_HELPERS = {
     source: `/** Returns the value of a success. Throws on a failure. */
 export function unwrap_ok<T>(result: Result<T, unknown>): T {
   if (result._tag === 'Ok') return result.value
-  throw new Error(String(result.value))
+  fail('RUN_PANIC', String(result.value))
 }
 `,
+    needs: ['fail'],
     usesResult: true
   },
   unavailable: {

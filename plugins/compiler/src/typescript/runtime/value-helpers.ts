@@ -95,22 +95,6 @@ export function contains(value: string | readonly unknown[], part: unknown): boo
 `,
     needs: ['same']
   },
-  quotient: {
-    source: `/** Returns the quotient of ints, rounded towards zero. Throws if \`b\` is 0. */
-export function quotient(a: number, b: number): number {
-  if (b === 0) throw new Error('division by zero')
-  return Math.trunc(a / b)
-}
-`
-  },
-  remainder: {
-    source: `/** Returns the remainder of ints, with the sign of \`a\`. Throws if \`b\` is 0. */
-export function remainder(a: number, b: number): number {
-  if (b === 0) throw new Error('division by zero')
-  return a % b
-}
-`
-  },
   rounded: {
     source: `/** Returns the nearest whole number; a half is rounded away from zero. */
 export function rounded(value: number): number {
@@ -121,30 +105,33 @@ export function rounded(value: number): number {
   item_at: {
     source: `/** Returns an item of a list; negative positions count from its end. Throws if the item does not exist. */
 export function item_at<T>(items: readonly T[], index: number): T {
-  const at = index < 0 ? items.length + index : index
+  const at = index < 0 ? int_sum(items.length, index) : index
   if (!Number.isInteger(at) || at < 0 || at >= items.length) {
-    throw new Error(\`a list of \${items.length} has no item \${index}\`)
+    fail('RUN_INDEX', \`there is no element \${index}: the length is \${items.length}\`)
   }
   return items[at] as T
 }
-`
+`,
+    needs: ['fail', 'int_sum']
   },
   entry_of: {
     source: `/** Returns an entry of a record or a map. Throws if it does not exist. */
 export function entry_of<T>(entries: Readonly<Record<string, T>>, key: string): T {
-  if (!Object.hasOwn(entries, key)) throw new Error(\`there is no entry \${JSON.stringify(key)}\`)
+  if (!Object.hasOwn(entries, key)) fail('RUN_INDEX', \`there is no key \${key}\`)
   return entries[key] as T
 }
-`
+`,
+    needs: ['fail']
   },
   with_item: {
     source: `/** Returns a copy of a list with one item replaced. Throws if the position does not exist. */
 export function with_item<T>(items: readonly T[], index: number, item: T): T[] {
-  const at = index < 0 ? items.length + index : index
-  if (!(at in items)) throw new Error(\`a list of \${items.length} has no item \${index}\`)
+  const at = index < 0 ? int_sum(items.length, index) : index
+  if (!(at in items)) fail('RUN_INDEX', \`there is no element \${index}: the length is \${items.length}\`)
   return items.map((each, place) => (place === at ? item : each))
 }
-`
+`,
+    needs: ['fail', 'int_sum']
   },
   slice_of: {
     source: `/** Returns the characters of a string from \`start\` up to, but not including, \`end\`. */
@@ -219,22 +206,6 @@ export function place_of(value: string, part: string): number | null {
 }
 `
   },
-  to_int: {
-    source: `/** Converts a value to an int; 0 if it is not a number. */
-export function to_int(value: unknown): number {
-  const number = Math.trunc(Number(value))
-  return Number.isFinite(number) ? number : 0
-}
-`
-  },
-  to_float: {
-    source: `/** Converts a value to a float; 0 if it is not a number. */
-export function to_float(value: unknown): number {
-  const number = Number(value)
-  return Number.isFinite(number) ? number : 0
-}
-`
-  },
   to_bool: {
     source: `/** True if a value is neither zero nor empty. */
 export function to_bool(value: unknown): boolean {
@@ -270,39 +241,44 @@ export function empty_input(input: HTMLInputElement | null, files: unknown): voi
 export function type_of(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'List'
+  if (typeof value === 'bigint') return 'int'
   if (typeof value === 'number') return Number.isInteger(value) ? 'int' : 'float'
   const names: Readonly<Record<string, string>> = { string: 'str', boolean: 'bool', function: 'fn' }
   return names[typeof value] ?? 'Object'
 }
 `
   },
-  range: {
-    source: `/** Returns the ints from \`start\` up to, but not including, \`end\`. */
-export function range(start: number, end: number): number[] {
-  return Array.from({ length: Math.max(end - start, 0) }, (_, index) => start + index)
-}
-`
-  },
   panic: {
     source: `/** Stops the program with an error. */
 export function panic(message: string): never {
-  throw new Error(message)
+  fail('RUN_PANIC', message === '' ? 'the program panicked' : message)
 }
-`
+`,
+    needs: ['fail']
   },
   assert: {
     source: `/** Throws if a condition is false. */
-export function assert(condition: boolean, message = 'an assertion failed'): void {
-  if (!condition) throw new Error(message)
+export function assert(condition: boolean, message = 'the assertion failed'): void {
+  if (!condition) fail('RUN_ASSERTION', message)
 }
-`
+`,
+    needs: ['fail']
+  },
+  no_match: {
+    source: `/** Stops the program because no arm of a match matches the value. */
+export function no_match(): never {
+  fail('RUN_NO_MATCH', 'no arm matches the value')
+}
+`,
+    needs: ['fail']
   },
   unwrap_some: {
     source: `/** Returns the value of an option. Throws if it is None. */
 export function unwrap_some<T>(value: T | null | undefined): T {
-  if (value === null || value === undefined) throw new Error('there is no value to unwrap')
+  if (value === null || value === undefined) fail('RUN_PANIC', 'unwrap of None')
   return value
 }
-`
+`,
+    needs: ['fail']
   }
 } satisfies Readonly<Record<string, Helper>>

@@ -1,5 +1,5 @@
 import { printJson } from '../../ir/print-json.ts'
-import { webTreeOf } from '../../react/web-tree.ts'
+import { documentTreeOf } from '../../react/web-tree.ts'
 import type { Settings } from '../../settings.ts'
 import { webIrDocument } from '../../web-ir/document.ts'
 import type { WebModule } from '../web-module.ts'
@@ -30,7 +30,7 @@ export function webGeneration(
       })
     },
     webIr({ module, hir, source }) {
-      const tree = webTreeOf(module, source.text, hir)
+      const tree = documentTreeOf(module, source.text, hir)
       return `${printJson(webIrDocument(module, hir, tree).ir)}\n`
     }
   }

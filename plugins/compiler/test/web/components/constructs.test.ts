@@ -36,8 +36,8 @@ t.test('a record literal gets the defaults of its expected type', t => {
 })
 
 t.test('assignments to state become setter calls at every position', t => {
-  t.equal(handler('count = count + 1'), '() => set_count(count + 1)')
-  t.equal(handler('count -= 2'), '() => set_count(count - 2)')
+  t.equal(handler('count = count + 1'), '() => set_count(int_sum(count, 1))')
+  t.equal(handler('count -= 2'), '() => set_count(int_difference(count, 2))')
   t.equal(
     handler('if count > 1 { count = 0 } else { count = 5 }'),
     '() => {\n  if (count > 1) {\n    set_count(0)\n  } else {\n    set_count(5)\n  }\n}'
@@ -58,7 +58,7 @@ t.test('assignments to state become setter calls at every position', t => {
 t.test('code that assigns a state and then reads it sees the new value', t => {
   t.equal(
     handler('{ count = 1\n count = count * 2 }'),
-    '() => {\n  let next_count = count\n  next_count = 1\n  set_count(next_count)\n  next_count = next_count * 2\n  set_count(next_count)\n}'
+    '() => {\n  let next_count = count\n  next_count = 1\n  set_count(next_count)\n  next_count = int_product(next_count, 2)\n  set_count(next_count)\n}'
   )
   t.end()
 })
@@ -86,7 +86,7 @@ t.test('server calls are awaited, and a failure becomes a value if the program u
   )
   t.equal(
     handler('{ add("x")\n count += 1 }', 'state count: int = 0', server),
-    "async () => {\n  await add('x')\n  set_count(count => count + 1)\n}"
+    "async () => {\n  await add('x')\n  set_count(count => int_sum(count, 1))\n}"
   )
   t.match(
     component('derived rows = all()\nview: <p>{len(rows)}</p>', server),
@@ -114,7 +114,7 @@ t.test('effects depend on the states that they read or name', t => {
     'useEffect(() => {\n  console.log(b)\n}, [b])'
   )
   t.match(component('state a = 1\neffect depends_on(a): { print("x") }'), "console.log('x')\n}, [a])")
-  t.match(component('state a = 1\neffect: { a = a + given }'), 'set_a(a => a + given)\n}, [given])')
+  t.match(component('state a = 1\neffect: { a = a + given }'), 'set_a(a => int_sum(a, given))\n}, [given])')
   t.match(
     component('on mount: print("in")\non cleanup: print("out")'),
     ["useEffect(() => {\n  console.log('in')\n}, [])"][0] as string

@@ -66,7 +66,7 @@ t.test('translated functions return the same results as on the server', async t 
     const list = [1, 2]
     t.same(call('replace_at', list), [9, 3])
     t.same(list, [1, 2])
-    t.throws(() => call('replace_at', []), /has no item 0/)
+    t.throws(() => call('replace_at', []), /no element 0/)
     t.end()
   })
 
