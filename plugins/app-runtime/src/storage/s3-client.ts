@@ -52,10 +52,11 @@ export class S3Client {
   }
 
   /**
-   * Returns the response, whatever its status is. Throws `RUN_STORAGE` if no server answers. `what`: what fails then,
-   * for the message.
+   * Returns the response, whatever its status is. Throws `RUN_STORAGE` if no server answers, or the bucket cannot be a
+   * part of the host name. `what`: what fails then, for the message.
    */
   async send(request: S3Request, what: string): Promise<Response> {
+    this.#assertHostName(what)
     for (let attempt = 1; ; attempt += 1) {
       const isLast = attempt === ATTEMPTS
       try {
@@ -130,6 +131,20 @@ export class S3Client {
     if (!pathStyle) url.hostname = `${bucket}.${url.hostname}`
     url.pathname = pathStyle ? `/${bucket}/${key}` : `/${key}`
     return url
+  }
+
+  /** A URL ignores a host name that is not valid, such as one of a bucket and an IP address. */
+  #assertHostName(what: string): void {
+    const { endpoint, bucket, pathStyle } = this.#options
+    const { hostname } = new URL(endpoint)
+    if (pathStyle || this.#url('').hostname === `${bucket}.${hostname}`) return
+    throw runErrors.create(
+      'RUN_STORAGE',
+      `${what}: the bucket ${bucket} cannot be a part of the host name ${hostname}`,
+      {
+        hint: 'set plugins.app-runtime.files.s3.path_style to true'
+      }
+    )
   }
 
   #unreachable(error: unknown, what: string): Error {

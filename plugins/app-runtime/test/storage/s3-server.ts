@@ -22,8 +22,11 @@ export interface S3Server {
 /** Keys in one page of a list. */
 const PAGE = 3
 
-/** A server of one bucket, in memory, which checks the signature and the hash of each request itself. */
-export async function serveS3(t: Test, bucket = 'files'): Promise<S3Server> {
+/**
+ * A server of one bucket, in memory, which checks the signature and the hash of each request itself. `domain`: host name of
+ * the server, if the bucket is a part of the host name and not of the path.
+ */
+export async function serveS3(t: Test, bucket = 'files', domain: string | null = null): Promise<S3Server> {
   const server = createServer((request, response) => void answer(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -32,7 +35,7 @@ export async function serveS3(t: Test, bucket = 'files'): Promise<S3Server> {
     server.close()
   })
   const s3: S3Server = {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://${domain ?? '127.0.0.1'}:${(server.address() as AddressInfo).port}`,
     objects: new Map(),
     uploads: new Map(),
     requests: [],
@@ -63,9 +66,11 @@ export async function serveS3(t: Test, bucket = 'files'): Promise<S3Server> {
     if (problem !== null) return fail(403, problem)
     s3.requests.push(`${method} ${url}`)
     const { pathname, searchParams } = new URL(url, s3.endpoint)
-    const [, name = '', ...rest] = decodeURIComponent(pathname).split('/')
-    if (name !== bucket) return fail(404, 'NoSuchBucket')
-    const key = rest.join('/')
+    const { port } = server.address() as AddressInfo
+    const inHost = domain === null ? null : (request.headers.host ?? '').replace(`.${domain}:${port}`, '')
+    const [, inPath = '', ...rest] = decodeURIComponent(pathname).split('/')
+    if ((inHost ?? inPath) !== bucket) return fail(404, 'NoSuchBucket')
+    const key = (inHost === null ? rest : [inPath, ...rest]).join('/')
     if (key === '') return list(searchParams)
     const uploadId = searchParams.get('uploadId')
     if (searchParams.has('uploads')) {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import dns, { type LookupOptions } from 'node:dns'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -18,10 +19,14 @@ const DAY_MS = 86_400_000
 const client = (s3: Pick<S3Server, 'endpoint'>, given: Partial<ConstructorParameters<typeof S3Client>[0]> = {}) =>
   new S3Client({ endpoint: s3.endpoint, region: 'eu-test-1', bucket: 'files', pathStyle: true, ...KEYS, ...given })
 
-async function open(t: Test, given: Partial<ConstructorParameters<typeof S3Client>[0]> = {}) {
+async function open(
+  t: Test,
+  given: Partial<ConstructorParameters<typeof S3Client>[0]> = {},
+  domain: string | null = null
+) {
   const folder = mkdtempSync(join(tmpdir(), 's3-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const s3 = await serveS3(t)
+  const s3 = await serveS3(t, 'files', domain)
   const store = await openStore()
   await apply(store, '@table type Photo { image: File }\n')
   const storage = new FileStorage({
@@ -155,6 +160,55 @@ t.test('a download continues where its connection was lost, and fails if it stay
   t.ok((await bytesOf(await storage.read(id, { start: 7, end: 400_000 }))).equals(content.subarray(7, 400_001)))
   left = 100
   await t.rejects(bytesOf(await storage.read(id)), { code: 'RUN_STORAGE', message: /connection .* was lost/ })
+})
+
+/** Lets the names below a domain lead to this machine, as a DNS server would. */
+function resolveBelow(t: Test, domain: string): void {
+  const { lookup } = dns
+  const local = (name: string, options: LookupOptions, done: (...answer: unknown[]) => void): void => {
+    if (name !== domain && !name.endsWith(`.${domain}`)) lookup(name, options, done as never)
+    else if (options.all === true) done(null, [{ address: '127.0.0.1', family: 4 }])
+    else done(null, '127.0.0.1', 4)
+  }
+  dns.lookup = local as typeof lookup
+  t.teardown(() => {
+    dns.lookup = lookup
+  })
+}
+
+t.test('without path_style, the bucket is a part of the host name, which is signed', async t => {
+  resolveBelow(t, 's3.example.test')
+  const { s3, storage, add } = await open(t, { pathStyle: false }, 's3.example.test')
+  const content = randomBytes(9 * 2 ** 20)
+  const [large, small] = [await add(content), await add('small')]
+  t.equal(s3.requests.filter(each => /^PUT .*partNumber=\d+/.test(each)).length, 2, 'in parts')
+  t.match(
+    s3.requests.filter(each => each.startsWith('PUT')),
+    [/^PUT \/apps\/one\//]
+  )
+  t.same(
+    [...s3.objects.keys()].map(key => key.split('/').slice(0, 2).join('/')),
+    ['apps/one', 'apps/one']
+  )
+  t.ok((await bytesOf(await storage.read(large.id))).equals(content))
+  t.equal(String(await bytesOf(await storage.read(small.id, { start: 1, end: 3 }))), 'mal')
+  for (const object of s3.objects.values()) object.storedAt -= 2 * DAY_MS
+  t.equal(await storage.collect(Date.now() + 2 * DAY_MS), 2, 'lists and removes')
+  t.equal(s3.objects.size, 0)
+  const other = new S3Blobs(client(s3, { pathStyle: false, bucket: 'missing' }), '')
+  await t.rejects(other.check(), { code: 'RUN_STORAGE', message: /the bucket missing does not exist/ })
+  const inPath = new S3Blobs(client(s3), '')
+  await t.rejects(inPath.check(), { code: 'RUN_STORAGE', message: /NoSuchBucket/ })
+})
+
+t.test('a bucket that cannot be a part of the host name is an error, and nothing is sent', async t => {
+  const { s3 } = await open(t)
+  await t.rejects(new S3Blobs(client(s3, { pathStyle: false }), '').check(), {
+    code: 'RUN_STORAGE',
+    message: /the bucket files cannot be a part of the host name 127\.0\.0\.1/,
+    hint: /path_style to true/
+  })
+  t.same(s3.requests, [])
 })
 
 t.test('errors name the cause and the setting, and never a key', async t => {
