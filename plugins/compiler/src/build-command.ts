@@ -13,7 +13,7 @@ import type { SourceFile } from './source-file.ts'
 import type { EmittedFile } from './typescript/emitted-file.ts'
 import { usedHooks } from './web/app-hooks/used-hooks.ts'
 import { BUILD_TARGETS, type BuildTarget, MOBILE_TARGETS, type MobileTarget } from './web/build-target.ts'
-import type { EmittedComponents } from './web/components/emit-components.ts'
+import { type EmittedComponents, emitMachines } from './web/components/emit-components.ts'
 import { emitProject, type ProjectOptions } from './web/emit-project.ts'
 import { TOKENS_FILE } from './web/files/tokens.ts'
 import { readFolderList } from './web/folder-list.ts'
@@ -161,7 +161,7 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
     tokens: await readTokens(source.path),
     ...modulesFrom(folder, resolve(out))
   }
-  const project = emitProject(web, target === 'fullstack' ? builder.components(web) : NO_COMPONENTS, options)
+  const project = emitProject(web, componentsFor(target, web, builder), options)
   const findings = [...checked.diagnostics, ...project.diagnostics]
   if (hasErrors(findings)) return { source, findings, written: null }
   const userModules =
@@ -179,7 +179,17 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
   return { source, findings: [...findings, ...exportFindings, ...hookFindings], written }
 }
 
-const NO_COMPONENTS: EmittedComponents = { files: [], diagnostics: [] }
+/** Returns the translated code that a target needs: all of it, only the state machines, or none. */
+function componentsFor(target: BuildTarget, web: WebModule, builder: Builder): EmittedComponents {
+  switch (target) {
+    case 'fullstack':
+      return builder.components(web)
+    case 'client':
+      return emitMachines(web)
+    case 'server':
+      return { files: [], diagnostics: [] }
+  }
+}
 
 /** Reports app hooks that the user's main module does not start. */
 function notStarted({ module }: WebModule, main: string): Diagnostic[] {

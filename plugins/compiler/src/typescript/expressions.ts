@@ -298,9 +298,10 @@ function constructorCode(e: Emitter, node: Hir.ConstructorValue): TypeScriptCode
   return code(`(value: ${e.file.typeOrAny(type)}) => value`, Level.arrow)
 }
 
-/** Returns a constructor of the program; null for the state of a machine, which has none in browsers. */
+/** Returns a constructor of the program; null for one that cannot be called. */
 function ownConstructor(e: Emitter, name: string, { type }: Hir.Expr): TypeScriptCode | null {
-  if (e.file.program.variant(name)?.kind === 'StateMachine') return null
+  const declaration = e.file.program.variant(name)
+  if (declaration?.kind === 'StateMachine') return stable(`${e.file.machine(declaration.name.text)}.${name}`)
   return type.kind === 'never' ? null : constant(e, e.file.constructorName(name))
 }
 

@@ -11,6 +11,9 @@ export const FUNCTIONS_MODULE = './vox-functions'
 /** Path of the module with the forms of a program. */
 export const FORMS_MODULE = './forms'
 
+/** Path of the module with the state machines of a program. */
+export const MACHINES_MODULE = './state_machines'
+
 /** Path of the module that calls the server. */
 export const CLIENT_MODULE = './vox-client'
 
@@ -35,15 +38,24 @@ export class EmittedModule {
   readonly own: string | null
   /** True for the module with the shared functions. */
   readonly isShared: boolean
+  /** Names of the machines that the module declares itself. */
+  readonly ownMachines: ReadonlySet<string>
 
   constructor(
     build: Build,
-    { generics = new Set(), own = null, isShared = false, imports = new TypeImports() }: Context = {}
+    {
+      generics = new Set(),
+      own = null,
+      isShared = false,
+      ownMachines = new Set(),
+      imports = new TypeImports()
+    }: Context = {}
   ) {
     this.build = build
     this.#generics = generics
     this.own = own
     this.isShared = isShared
+    this.ownMachines = ownMachines
     this.imports = imports
   }
 
@@ -72,8 +84,8 @@ export class EmittedModule {
   /** Returns this module with the generic parameters of a function in scope. */
   within(generics: ReadonlySet<string>): EmittedModule {
     if (generics.size === 0) return this
-    const { build, own, isShared, imports } = this
-    return new EmittedModule(build, { generics, own, isShared, imports })
+    const { build, own, isShared, ownMachines, imports } = this
+    return new EmittedModule(build, { generics, own, isShared, ownMachines, imports })
   }
 
   /** Imports a function or constant of the program. Returns its name. */
@@ -90,6 +102,11 @@ export class EmittedModule {
   /** Imports a constructor of the program, or `Ok` or `Err`. Returns its name. */
   constructorName(name: string): string {
     return this.imports.value('./types', name)
+  }
+
+  /** Imports the constructors of a state machine. Returns their name in this module. */
+  machine(name: string): string {
+    return this.ownMachines.has(name) ? name : this.imports.value(MACHINES_MODULE, name)
   }
 
   /** Imports a component. Returns its name in this module. */
@@ -120,5 +137,6 @@ interface Context {
   readonly generics?: ReadonlySet<string>
   readonly own?: string | null
   readonly isShared?: boolean
+  readonly ownMachines?: ReadonlySet<string>
   readonly imports?: TypeImports
 }

@@ -13,7 +13,7 @@ import { ANY } from './value-types.ts'
 
 /** Code that cannot be translated faithfully. */
 export interface Problem {
-  readonly code: 'web.no_value_yet' | 'web.not_in_browser'
+  readonly code: 'web.no_value_yet' | 'web.not_in_browser' | 'web.machine.missing_value'
   readonly message: string
   readonly span: Span
 }

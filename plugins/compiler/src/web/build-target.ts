@@ -9,7 +9,7 @@ export type MobileTarget = (typeof MOBILE_TARGETS)[number]
 const TYPES = ['types.ts', 'schema.ts', 'schemas.ts', 'openapi.json', 'vox-app-contract.json']
 const PARTS: Readonly<Record<Exclude<BuildTarget, 'fullstack'>, ReadonlySet<string>>> = {
   server: new Set([...TYPES, 'activities.ts', 'server.ts']),
-  client: new Set([...TYPES, 'vox-client.ts', 'urls.ts', 'state_machines.ts'])
+  client: new Set([...TYPES, 'vox-client.ts', 'urls.ts', 'state_machines.ts', 'vox-functions.tsx', 'vox-runtime.ts'])
 }
 
 /** True if a file belongs to a target. */

@@ -19,7 +19,6 @@ import { openApiFile } from './files/openapi.ts'
 import { queryHooksFile } from './files/query-hooks.ts'
 import { routesJsonFile, routesManifestFile } from './files/routes-manifest.ts'
 import { schemaFile } from './files/schema.ts'
-import { stateMachinesFile } from './files/state-machines.ts'
 import { tokensFiles } from './files/tokens.ts'
 import { typesFile } from './files/types.ts'
 import { urlsFile } from './files/urls.ts'
@@ -66,7 +65,6 @@ export interface EmittedProject {
 /** Generates all files of a build. If a diagnostic is an error, the files must not be written. */
 export function emitProject(web: WebModule, components: EmittedComponents, options: ProjectOptions): EmittedProject {
   const { routes, diagnostics } = clientRoutes(web)
-  const machines = stateMachinesFile(web)
   const users = userModuleFiles(web, options.sourceFolder, options.locate)
   const tokens = tokensFiles(web, options.tokens)
   const isApp = options.mode === 'app'
@@ -83,7 +81,6 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     activitiesFile(web),
     islandsMetaFile(web),
     urlsFile(web),
-    machines.file,
     isApp && options.express ? expressServerFile(web) : null,
     ...components.files.filter(({ path }) => !users.files.some(file => file.path === path)),
     ...users.files,
@@ -111,7 +108,6 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     diagnostics: sortDiagnostics([
       // These checks only apply to pages.
       ...(isWhole ? [...diagnostics, ...users.diagnostics, ...tokens.diagnostics] : []),
-      ...machines.diagnostics,
       ...(isApp && options.express ? unenforcedGuards(web.module) : []),
       ...components.diagnostics
     ])

@@ -3,7 +3,9 @@ import { componentFile } from '../../react/component-file.ts'
 import { webTreeOf } from '../../react/web-tree.ts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
-import { FORMS_MODULE } from '../../typescript/module.ts'
+import { type Build, FORMS_MODULE } from '../../typescript/module.ts'
+import { newBuild } from '../../typescript/new-build.ts'
+import type { EmittedProgram } from '../../typescript/program.ts'
 import { RUNTIME_MODULE, runtimeText } from '../../typescript/runtime/helpers.ts'
 import { webIrDocument } from '../../web-ir/document.ts'
 import { validateWebIr } from '../../web-ir/validate.ts'
@@ -12,6 +14,7 @@ import type { WebModule } from '../web-module.ts'
 import { formsFile } from './forms-file.ts'
 import { functionsFile } from './functions-file.ts'
 import { islandsFile } from './islands-file.ts'
+import { stateMachinesFile } from './state-machines.ts'
 import { styleFile } from './style-file.ts'
 import { v0File } from './v0-file.ts'
 
@@ -50,16 +53,32 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
     const { name } = view.name
     return [{ path: `${name}.tsx`, text: `${header(source)}\nexport { ${name} } from '${FORMS_MODULE}'\n` }]
   })
-  const functions = functionsFile(tree, source)
-  const runtime = runtimeText(tree.helpers)
-  const shared = [
-    forms,
-    ...hooks,
-    functions,
-    islandsFile(pages, source),
-    runtime === null ? null : { path: `${RUNTIME_MODULE.slice(2)}.ts`, text: `${header(source)}\n${runtime}` }
-  ].filter(file => file !== null)
+  const shared = [forms, ...hooks, stateMachinesFile(tree, source), islandsFile(pages, source)]
   const { program } = tree
-  const found = program.problems.map(({ code, message, span }) => diagnostic(code, message, span))
-  return { files: [...files, ...others, ...shared], diagnostics: options.validate ? [...found, ...problems] : found }
+  return {
+    files: [...files, ...others, ...shared.filter(file => file !== null), ...sharedFiles(tree, source)],
+    diagnostics: [...findingsOf(program), ...(options.validate ? problems : [])]
+  }
+}
+
+/** Generates the state machines of a module without errors for clients that have no components. */
+export function emitMachines({ module, source: { text }, hir, name: source }: WebModule): EmittedComponents {
+  const build = newBuild(module, text, hir)
+  const machines = stateMachinesFile(build, source)
+  const files = machines === null ? [] : [machines, ...sharedFiles(build, source)]
+  return { files, diagnostics: findingsOf(build.program) }
+}
+
+/** Generates the functions of the program and the helpers that other modules use. Other modules come first. */
+function sharedFiles(build: Build, source: string): EmittedFile[] {
+  const functions = functionsFile(build, source)
+  const runtime = runtimeText(build.helpers)
+  return [
+    ...(functions === null ? [] : [functions]),
+    ...(runtime === null ? [] : [{ path: `${RUNTIME_MODULE.slice(2)}.ts`, text: `${header(source)}\n${runtime}` }])
+  ]
+}
+
+function findingsOf({ problems }: EmittedProgram): Diagnostic[] {
+  return problems.map(({ code, message, span }) => diagnostic(code, message, span))
 }
