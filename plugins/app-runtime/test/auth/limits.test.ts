@@ -40,6 +40,8 @@ async function flood(url: string, path: string, count: number): Promise<Map<numb
   return statuses
 }
 
+t.setTimeout(120_000)
+
 t.test('of 10,000 calls at a limit of 100, exactly 100 pass, and the others learn when to call again', async t => {
   const app = await serveInProcess(t, SOURCE, { set: SET })
   const started = performance.now()
@@ -55,6 +57,38 @@ t.test('of 10,000 calls at a limit of 100, exactly 100 pass, and the others lear
   )
   const seconds = Number(headers.get('retry-after'))
   t.ok(seconds >= 1 && seconds <= 36, `${seconds}`)
+})
+
+t.test('a mutation that runs again with others after a failure counts once', async t => {
+  const app = await serveInProcess(
+    t,
+    `
+@table type Entry { key: str }
+@public @rate_limit(by: ip, per: "1h", max: 100) @mutation fn enter(key: str) to Result[int] {
+    let id = db.Entry.insert({ key: key })
+    assert(key isnt "fail", "failed on purpose")
+    if key is "refuse" { return Error("refused on purpose") }
+    Ok(id)
+}
+@auth @query fn entries() to int { db.Entry.count() }
+`,
+    { set: SET }
+  )
+  const keys = Array.from({ length: 100 }, (_, index) => ['do', 'fail', 'refuse', 'do'][index % 4] as string)
+  const enter = async (key: string): Promise<number> => {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ key })
+    return (await fetch(`${app.url}/api/mutation/enter`, { method: 'POST', headers, body })).status
+  }
+  const statuses = await Promise.all(keys.map(enter))
+  t.same(
+    statuses,
+    keys.map(key => (key === 'do' ? 200 : 500)),
+    'each call counted once'
+  )
+  t.equal(await enter('do'), 429)
+  const { body } = await call(app, 'GET /api/query/entries', bearer(await ownToken({ sub: 'ann' })))
+  t.equal(body, 50)
 })
 
 t.test('limits count by user, by API key, by address of anonymous callers, and by endpoint', async t => {

@@ -25,6 +25,22 @@ t.test('an assignment evaluates each index of its target once, from left to righ
   ])
 })
 
+t.test('an assignment in a closure, a loop and a handler evaluates each index of its target once', async t => {
+  t.same(lines('let mut xs = [1, 2]\nlet add = fn() { xs[at(1)] += at(5) }\nadd()\nprint(xs)'), [
+    'at 1',
+    'at 5',
+    '[1, 7]'
+  ])
+  t.same(lines('let mut xs = [1, 2]\nfor i in range(2) { xs[at(i)] *= at(3) }\nprint(xs)'), [
+    ...['at 0', 'at 3', 'at 1', 'at 3'],
+    '[3, 6]'
+  ])
+  const actor =
+    `${AT}actor A {\nstate xs: List[List[int]] = [[1], [2]]\n` +
+    'on add() to List[List[int]] {\nxs[at(1)][at(0)] += at(5)\nxs\n}\n}'
+  t.same(lines('print(spawn(A).add())', actor), ['at 1', 'at 0', 'at 5', '[[1], [7]]'])
+})
+
 t.test('a failed index ends the assignment before its value', async t => {
   t.same(lines('let mut xs = [1]\nxs[at(7)] += at(1)'), ['at 7', 'RUN_INDEX'])
   t.same(lines('let mut m: Map[str, int] = { "a": 1 }\nm["b"] += at(1)'), ['RUN_INDEX'])

@@ -151,3 +151,19 @@ t.test('effects in long cycles of calls are found', async t => {
     '`f` is marked as pure and calls `f9`, which has the effect `random`'
   ])
 })
+
+t.test('arguments of decorators have no effects, but conditions have', async t => {
+  const declarations = `${TASK}fn bump() to int { db.Task.insert({ title: "a" }) }\n`
+  for (const decorator of ['@ai(model = bump())', '@hole(spec = bump())', '@deprecated(bump())']) {
+    const body = decorator.startsWith('@ai') ? '' : ' { 1 }'
+    const codes = findings(`${declarations}@query ${decorator} fn f() to int${body}`).map(({ code }) => code)
+    t.notOk(codes.includes('lint.query_not_readonly'), decorator)
+  }
+  for (const decorator of ['@require', '@ensure', '@invariant']) {
+    t.same(
+      messages(`${declarations}@query ${decorator}(bump() > 0) fn f() to int { 1 }`),
+      ['the query `f` must only read, but indirectly inserts into `Task`'],
+      decorator
+    )
+  }
+})
