@@ -1,7 +1,9 @@
 import { summariseStatement } from '@svc/contracts'
 import { defined, type Logger } from '@svc/plugin-sdk'
+import type { LoggedStatement } from '../database/sql-log.ts'
 import type { LogLine } from '../interpreter/host.ts'
 import type { EndedCall } from '../serving/messages.ts'
+import { isOfEngine } from '../workflows/prepare-tables.ts'
 import type { AppCall } from './call-log.ts'
 import { type RowLog, type RowLogState, rowLogState } from './row-log.ts'
 
@@ -65,9 +67,10 @@ export class Activity {
     this.#show('request', `${method} ${path}`, { function: name, status, ms: shortMs(ms), request_id })
   }
 
-  /** Shows the statements of a call; without a request, also the call. */
+  /** Shows the statements of a call, those of the workflow engine in one line; without a request, also the call. */
   call({ name, ms, status, statements, statementCount }: EndedCall, requestId: string | null): void {
-    for (const { sql, ms: duration, values, rows, changed, error } of statements) {
+    const { own, engine } = divided(statements)
+    for (const { sql, ms: duration, values, rows, changed, error } of own) {
       const { text } = summariseStatement(sql)
       this.#show('sql', text, {
         function: name,
@@ -78,6 +81,11 @@ export class Activity {
         error,
         request_id: requestId
       })
+    }
+    if (engine.length > 0) {
+      const text = `${engine.length} ${engine.length === 1 ? 'statement' : 'statements'} of the workflow engine`
+      const total = engine.reduce((sum, each) => sum + each.ms, 0)
+      this.#show('sql', text, { function: name, ms: shortMs(total), request_id: requestId })
     }
     const omitted = statementCount - statements.length
     if (omitted > 0) this.#show('sql', `${omitted} more statements`, { function: name, request_id: requestId })
@@ -106,6 +114,23 @@ export class Activity {
     rows.record({ ...NOTHING, app, time: Date.now(), event, text, ...defined(details) })
     changed()
   }
+}
+
+/**
+ * Divides the statements of a call into those of the program, and successful ones of the workflow engine. A COMMIT is of the
+ * program if one of its statements precedes it in the transaction.
+ */
+function divided(statements: readonly LoggedStatement[]): Record<'own' | 'engine', LoggedStatement[]> {
+  const parts: Record<'own' | 'engine', LoggedStatement[]> = { own: [], engine: [] }
+  let [hasOwn, hasEngine] = [false, false]
+  for (const each of statements) {
+    const isCommit = each.sql === 'COMMIT'
+    const isEngine = each.error === null && (isCommit ? hasEngine && !hasOwn : isOfEngine(each.sql))
+    parts[isEngine ? 'engine' : 'own'].push(each)
+    hasOwn = !isCommit && (hasOwn || !isEngine)
+    hasEngine = !isCommit && (hasEngine || isEngine)
+  }
+  return parts
 }
 
 type Details = Partial<Omit<AppEvent, 'app' | 'time' | 'event' | 'text'>>

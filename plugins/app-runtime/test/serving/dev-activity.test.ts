@@ -24,6 +24,17 @@ fn add(title: str) to Result[int] {
     Ok(db.Note.insert({ title: title }))
 }
 
+fn later(title: str) {
+    db.Note.insert({ title: "again " + title })
+    std.log.info("again " + title + " done")
+}
+
+@mutation
+fn remind(title: str) {
+    db.Note.insert({ title: title })
+    run_later("100ms", later(title))
+}
+
 @scheduled("1h")
 fn tidy() { }
 `
@@ -93,6 +104,24 @@ t.test('svc dev --json shows requests, statements, log lines and live updates as
     'values of the program are not shown'
   )
   streaming.abort()
+})
+
+t.test('the statements of the workflow engine are one line of a call, and those of the program are shown', async t => {
+  const { app, command } = await dev(t, '--json')
+  const added = await post(`${app}/api/mutation/remind`, { title: 'one' })
+  const id = added.headers.get('x-request-id')
+  await command.line(/again one.*done/)
+  await command.line(/"event":"call".*due runs and messages/)
+  const shown = command.output
+    .filter(each => each.startsWith('{') && each.includes('"event":"sql"'))
+    .map(each => JSON.parse(each) as Record<string, unknown>)
+  const texts = shown.filter(({ request_id }) => request_id === id).map(({ msg }) => String(msg))
+  t.match(texts, [/^INSERT INTO "note"/, 'COMMIT', /^\d+ statements of the workflow engine$/])
+  t.equal(texts.length, 3)
+  const later = shown.filter(each => each.function === 'due runs and messages').map(({ msg }) => String(msg))
+  t.equal(later.filter(text => text.startsWith('INSERT INTO "note"')).length, 1)
+  t.ok(later.some(text => /^\d+ statements? of the workflow engine$/.test(text)))
+  t.notOk(later.some(text => /workflow_run_log|coord_items|sqlite_master/.test(text)))
 })
 
 t.test('svc dev shows them as lines on a terminal', async t => {
