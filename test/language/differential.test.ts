@@ -42,6 +42,8 @@ const FOUND: Readonly<Record<string, string>> = {
   'a value that changes the variable of its target does not lose that change':
     'fn main() { let mut xs = [1]\n let f = fn() { xs = xs.push(9)\n 4 }\n xs[0] = f()\n print(xs) }',
   'a list without its last element': 'fn main() { print([1, 2].pop().push(3)) }',
+  'literals of ints become floats next to lists of floats, and where they are folded':
+    'fn main() { let xs: List[float] = [1.5]\n let mut ys = xs\n ys += [3]\n print([3] + xs, ys, ys.map(fn(y) y / 2), xs.fold(0, fn(a, x) a + x) / 2)\n print(std.math.max(1, 2.5), std.math.max(3, 2.5) / 2, xs.fold(0, fn(n, x) n + 1) / 2) }',
   'methods of None': 'fn main() { print(None.is_some())\n let n: int = None.unwrap_or(3)\n print(n) }',
   'nested matches of one block have separate names':
     'fn main() { print((match (0, false) { (a, b) => (match Some(a) { Some(n) => n\n None => 0 }) }))\n print((match Some(1) { Some(n) => n\n None => 0 })) }',

@@ -44,6 +44,29 @@ const TYPES: Readonly<Record<string, string>> = {
   void: 'Unit'
 }
 
+/** Advice for declarations that other languages have. */
+const DECLARATIONS: Readonly<Record<string, string>> = {
+  class: 'write `type Name { field: T }`',
+  struct: 'write `type Name { field: T }`',
+  interface: 'write `type Name { field: T }`',
+  record: 'write `type Name { field: T }`',
+  enum: 'write `type Name = | A | B(x: T)`',
+  function: 'write `fn name(a: T) to R { … }`',
+  func: 'write `fn name(a: T) to R { … }`',
+  def: 'write `fn name(a: T) to R { … }`',
+  export: 'declarations need no `export`',
+  var: 'write `let name = …` for a constant',
+  val: 'write `let name = …` for a constant',
+  use: 'write `import std.fs`',
+  from: 'write `import std.fs`',
+  include: 'write `import std.fs`'
+}
+
+/** Returns what to write for the first word of a declaration, if another language has it. */
+export function insteadOfDeclaration(word: string): string | undefined {
+  return Object.hasOwn(DECLARATIONS, word) ? DECLARATIONS[word] : undefined
+}
+
 /** Returns what to write for a name that is not declared, if another language has it. */
 export function insteadOfName(name: string): string | undefined {
   return Object.hasOwn(NAMES, name) ? NAMES[name] : undefined

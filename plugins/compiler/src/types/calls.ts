@@ -6,7 +6,7 @@ import { bare } from '../syntax/entries.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { Span } from '../syntax/node.ts'
 import { checkBound } from './bounds.ts'
-import { ELEMENT, MAP, map, OPTION, option, RESULT, result, STR, UNIT } from './builtin-types.ts'
+import { BOOL, CHAR, ELEMENT, INT, MAP, map, OPTION, option, RESULT, result, STR, UNIT } from './builtin-types.ts'
 import type { Context, Inference, Why, Within } from './context.ts'
 import { asList, coerce, fieldTypeOf, instantiate, unwrapped } from './conversions.ts'
 import { inferDatabase } from './database.ts'
@@ -557,13 +557,11 @@ function passed(
           why: site.expected.why,
           isReported: false
         }
-  // Functions come last: the other arguments may determine the types of their parameters.
-  for (const takesLambdas of [false, true]) {
-    for (const [index, { value }] of args.entries()) {
-      const parameter = callee.params[order[index] as number]
-      if (parameter === undefined || (bare(value).kind === 'Lambda') !== takesLambdas) continue
-      inference.check(value, parameter.type, whyOf(callee, parameter, within))
-    }
+  for (const index of checkOrder(callee, args, order)) {
+    const parameter = callee.params[order[index] as number]
+    const value = args[index]?.value
+    if (parameter === undefined || value === undefined) continue
+    inference.check(value, parameter.type, whyOf(callee, parameter, within))
   }
   if (call !== null && target !== null) {
     const taken = new Set(order)
@@ -572,6 +570,44 @@ function passed(
   }
   return callee.result
 }
+
+/**
+ * Returns the indexes of arguments in the order in which they are compared. Functions come late, since the others may
+ * determine the types of their parameters. An int literal for a type that is still open comes after what may make it a
+ * float or a decimal.
+ */
+function checkOrder({ params }: Callee, args: readonly Argument[], order: readonly number[]): number[] {
+  const ranks = args.map(({ value }, index): number => {
+    const literal = bare(value)
+    if (literal.kind === 'Lambda') return 3
+    const type = resolved(params[order[index] as number]?.type ?? ANY)
+    if (type.kind !== 'var') return 1
+    if (literal.kind === 'Float') return 0
+    if (!isIntLiteral(literal)) return 1
+    if (!args.some((each, other) => isFoldOver(each.value, params[order[other] as number]?.type, type))) return 2
+    type.isNumber = true
+    return 4
+  })
+  return [...args.keys()].sort((a, b) => (ranks[a] as number) - (ranks[b] as number))
+}
+
+function isIntLiteral(literal: Expression): boolean {
+  return (
+    literal.kind === 'Int' ||
+    (literal.kind === 'Unary' && literal.operator === '-' && bare(literal.operand).kind === 'Int')
+  )
+}
+
+/** True for a lambda that combines values of an open type with others, which may be floats or decimals. */
+function isFoldOver(value: Expression, expected: Type | undefined, open: Type): boolean {
+  const type = resolved(expected ?? ANY)
+  if (bare(value).kind !== 'Lambda' || type.kind !== 'fn') return false
+  const types = type.params.map(each => resolved(each.type))
+  return types.includes(open) && types.some(each => each !== open && !WHOLE.has(each))
+}
+
+/** Types whose values, and their parts, are neither floats nor decimals. */
+const WHOLE: ReadonlySet<Type> = new Set([INT, STR, BOOL, CHAR])
 
 function whyOf(callee: Callee, parameter: ParamType & { readonly span?: Span }, within: Within | undefined): Why {
   const name = parameter.name === null ? 'a parameter' : `\`${parameter.name}\``

@@ -28,7 +28,7 @@ import { type Expected, inferCall, inferPipe, inferSpawn } from './calls.ts'
 import type { Context, Frame, Inference, Why } from './context.ts'
 import { asList, coerce, conversionTo, reportMismatch, unwrapped } from './conversions.ts'
 import { inferIndex, inferMember, inferTupleIndex } from './members.ts'
-import { inferBinary, inferUnary, type Joined, join, operands } from './operators.ts'
+import { inferBinary, inferRight, inferUnary, type Joined, join, operands } from './operators.ts'
 import { checkOperand, checkOptions, isDetached } from './options.ts'
 import { inferElement } from './pages/views.ts'
 import { bindLocal, bindPattern } from './patterns.ts'
@@ -393,9 +393,9 @@ export class BodyInference implements Inference {
     const expected = this.infer(target)
     this.#checkPart(target)
     if (operator !== '=') {
-      const found = this.infer(value)
-      const at = { start: statement.start, end: statement.end, left: target, right: value }
       const binary = operator.charAt(0) as '+' | '-' | '*' | '/'
+      const found = inferRight(this, binary, expected, value)
+      const at = { start: statement.start, end: statement.end, left: target, right: value }
       const type = operands(context, at, binary, expected, found)
       const why: Why = {
         code: 'typecheck.assign_mismatch',

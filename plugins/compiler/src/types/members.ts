@@ -7,7 +7,7 @@ import type { Context, Inference } from './context.ts'
 import { asList, coerce, fieldTypeOf, unwrapped } from './conversions.ts'
 import { inferTable } from './database.ts'
 import { isDbMember } from './db/chain.ts'
-import { isNativeFunction } from './natives/natives-contract.ts'
+import { BOUND_TYPES, isNativeFunction } from './natives/natives-contract.ts'
 import { callerType } from './request.ts'
 import { meaningOf, nativeValue, nearest } from './resolve.ts'
 import { CURATED_CRATES } from './rust-crates.ts'
@@ -175,8 +175,22 @@ function unknownField(context: Context, property: Name, type: Type, fields: read
   const message = isLeftOut
     ? `\`${property.text}\` of ${show(type)} is not selected`
     : `${show(type)} has no field \`${property.text}\``
-  context.report('typecheck.unknown_field', message, property, spellingFix(isLeftOut ? undefined : near, property))
+  const instead = near === undefined && !isLeftOut ? insteadOfMember(context, property.text, type) : null
+  context.report('typecheck.unknown_field', message, property, {
+    ...(instead === null ? {} : { suggestions: [instead] }),
+    ...spellingFix(isLeftOut ? undefined : near, property)
+  })
   return ERROR
+}
+
+/** Names that other languages have for the length of a value. */
+const LENGTHS: ReadonlySet<string> = new Set(['length', 'size', 'count', 'len'])
+
+/** Returns what to write for a field that other languages have, or that is a method here; null for other names. */
+function insteadOfMember(context: Context, name: string, type: Type): string | null {
+  if (type.kind !== 'named') return null
+  if (LENGTHS.has(name) && BOUND_TYPES.sized.has(type.def.name)) return 'write `len(…)` for the length'
+  return context.natives.method(type.def, name) === undefined ? null : `\`${name}\` is a method: write \`.${name}(…)\``
 }
 
 /** A type that wraps the value whose field is accessed. */

@@ -4,8 +4,8 @@ import { BOOL, CHAR, DEC, FLOAT, INT, LIST, OPTION, RESULT, STR, TENSOR, UNIT } 
 import type { Context, Inference, Why } from './context.ts'
 import { applyConversion, applyRecords, conversionTo, isNumber, unwrapped } from './conversions.ts'
 import { show } from './show.ts'
-import { ANY, ERROR, NEVER, newVar, resolved, type Type } from './type.ts'
-import { unify } from './unify.ts'
+import { ANY, ERROR, NEVER, newVar, resolved, type Type, type VarType } from './type.ts'
+import { link, unify } from './unify.ts'
 
 type Operator = Exclude<Binary['operator'], '|>'>
 
@@ -27,10 +27,34 @@ export function inferBinary(inference: Inference, expression: Binary): Type {
       return BOOL
     default: {
       const first = inference.infer(left)
-      const second = inference.infer(right)
-      return operands(inference.context, expression, operator, first, second)
+      const isOfInts = operator === '+' && bare(left).kind === 'List' && elementOf(first) === INT
+      const second = isOfInts ? inference.infer(right) : inferRight(inference, operator, first, right)
+      const widened = isOfInts ? asFloats(inference.context, left, second) : first
+      return operands(inference.context, expression, operator, widened, second)
     }
   }
+}
+
+const JOINED: Why = { code: 'typecheck.operands', message: '`+` joins lists whose elements have one type' }
+
+/** Finds the type of a right operand. The elements of a literal that is added to a list become those of the list. */
+export function inferRight(inference: Inference, operator: Operator, left: Type, right: Expression): Type {
+  const list = unwrapped(left)
+  const isAdded = operator === '+' && bare(right).kind === 'List' && list.kind === 'named' && list.def === LIST
+  return isAdded ? inference.check(right, list, JOINED) : inference.infer(right)
+}
+
+/** Returns the type of a literal with ints before a list: next to a list of floats, its elements become floats. */
+function asFloats(context: Context, left: Expression, right: Type): Type {
+  const literal = bare(left)
+  if (literal.kind !== 'List' || elementOf(right) !== FLOAT) return context.types[left.id] ?? ERROR
+  for (const item of literal.items) applyConversion(context, item, { kind: 'float' })
+  return context.record(literal, unwrapped(right))
+}
+
+function elementOf(type: Type): Type | null {
+  const list = unwrapped(type)
+  return list.kind === 'named' && list.def === LIST ? resolved(list.args[0] ?? ANY) : null
 }
 
 export function inferUnary(inference: Inference, expression: Unary): Type {
@@ -65,11 +89,9 @@ function inferEquality(inference: Inference, { operator, left, right, start, end
   const { context } = inference
   const first = unwrapped(inference.infer(left))
   // A literal without a type name has the type of what it is compared with.
-  const literal = bare(right)
-  const second =
-    literal.kind === 'Object' && first.kind === 'named' && first.def.fields !== null
-      ? inference.check(right, first, { code: 'typecheck.operands', message: 'the record has another type' })
-      : unwrapped(inference.infer(right))
+  const second = takesTypeOf(bare(right), first)
+    ? inference.check(right, first, { code: 'typecheck.operands', message: 'the value is compared with another type' })
+    : unwrapped(inference.infer(right))
   if (first.kind === 'var' || second.kind === 'var') {
     if (first.kind === second.kind) return
     // Either is compared when its type is known; values of all types can be compared.
@@ -88,6 +110,13 @@ function inferEquality(inference: Inference, { operator, left, right, start, end
     const message = `\`${operator}\` compares ${show(a)} with ${show(b)}, which are never equal`
     context.report('typecheck.operands', message, { start, end })
   }
+}
+
+/** True for a literal whose parts become those of the value that it is compared with. */
+function takesTypeOf({ kind }: Expression, other: Type): boolean {
+  if (kind === 'Tuple') return other.kind === 'tuple'
+  if (other.kind !== 'named') return false
+  return kind === 'List' ? other.def === LIST : kind === 'Object' && other.def.fields !== null
 }
 
 function isComparable(a: Type, b: Type, left: Expression, right: Expression): boolean {
@@ -151,10 +180,18 @@ function arithmetic(operator: Operator, a: Type, b: Type): Type | 'unknown' | nu
     const other = a.kind === 'any' ? b : a
     return other.kind === 'any' || other.kind === 'var' || isNumber(other) || isListSum(operator, other) ? ANY : null
   }
-  if (a.kind === 'var' || b.kind === 'var') return isPossible(operator, a) && isPossible(operator, b) ? 'unknown' : null
+  if (a.kind === 'var') return isPossible(operator, a) && isPossible(operator, b) ? ofLiteral(a, b) : null
+  if (b.kind === 'var') return isPossible(operator, a) ? ofLiteral(b, a) : null
   if (!isNumber(a) || !isNumber(b)) return null
   if (a === DEC || b === DEC) return a === b ? DEC : null
   return a === FLOAT || b === FLOAT ? FLOAT : INT
+}
+
+/** Returns the type of an operation on the type of an int literal: a literal next to a dec is one. */
+function ofLiteral(literal: VarType, other: Type): Type | 'unknown' {
+  if (!literal.isNumber || (other !== DEC && other !== FLOAT)) return 'unknown'
+  if (other === DEC) link(literal, DEC)
+  return other
 }
 
 /** True for the operands of a tensor. */

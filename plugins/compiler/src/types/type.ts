@@ -29,6 +29,8 @@ export interface VarType {
    * only if there are no such values: the elements of `[]`, the value of `None`.
    */
   needsAnnotation: boolean
+  /** True if an int literal gets the type: int, float or dec, whatever the other operands are. */
+  isNumber: boolean
   /** Constraints that wait for the type, to be tried again when it is linked. */
   waiting: Deferred[] | null
 }
@@ -141,12 +143,12 @@ export const NEVER: Type = { kind: 'never' }
 export const ERROR: Type = { kind: 'error' }
 
 export function newVar(origin: Span): VarType {
-  return { kind: 'var', link: null, origin, needsAnnotation: false, waiting: null }
+  return { kind: 'var', link: null, origin, needsAnnotation: false, isNumber: false, waiting: null }
 }
 
 /** The type of a parameter or a constant without an annotation. */
 export function unannotated(name: Span): VarType {
-  return { kind: 'var', link: null, origin: name, needsAnnotation: true, waiting: null }
+  return { kind: 'var', link: null, origin: name, needsAnnotation: true, isNumber: false, waiting: null }
 }
 
 export function rigid(name: string): RigidType {

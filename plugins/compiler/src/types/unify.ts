@@ -80,6 +80,7 @@ export function link(variable: VarType, type: Type): boolean {
   if (target === variable) return true
   if (target.kind === 'var') {
     variable.link = target
+    target.isNumber ||= variable.isNumber
     if (variable.needsAnnotation && !target.needsAnnotation) {
       target.needsAnnotation = true
       target.origin = variable.origin

@@ -76,6 +76,34 @@ t.test('conversions are noted at the values that change', t => {
   t.end()
 })
 
+t.test('numbers of literals take the types of the lists and of the other arguments next to them', t => {
+  const right = [
+    'fn f(xs: List[float]) to List[float] { let mut ys = xs\n ys += [3]\n ys + [4] + xs }',
+    'fn f(xs: List[float]) to List[float] { [1, 2] + xs }',
+    'fn f(xs: List[float]) to bool { xs is [1, 2] or (1.5, 2.5) is (1, 2) }',
+    'type P { x: int, y: int = 0 }\nfn f(ps: List[P]) to List[P] { ps + [{ x: 1 }] }',
+    'fn f(n: int, x: float) to float { std.math.max(1, 2.5) + std.math.min(n, 0.5) + std.math.max(-1, x) }',
+    'fn top[T](a: T, b: T) to T { a }\nfn f() to float { top(1, 2.5) }',
+    'fn f(xs: List[float]) to float { xs.fold(0, fn(sum, x) sum + x) }',
+    'type S { w: float n: int name: str }\nfn f(ss: List[S]) to float { ss.fold(0, fn(sum, s) s.w * 2.0 + sum) }',
+    'type S { w: float n: int name: str }\nfn f(ss: List[S]) to int { ss.fold(0, fn(sum, s) sum + s.n * len(s.name)) }',
+    'fn f(xs: List[float]) to int { xs.fold(0, fn(count, x) count + 1) }',
+    'fn f(ps: List[(int, float)]) to int { ps.fold(-1, fn(best, p) if p.0 > best { p.0 } else { best }) }'
+  ]
+  for (const source of right) t.same(findings(source), [], source)
+  const price = 'type S { price: dec ok: bool }\n'
+  for (const body of ['sum + s.price', 's.price * 2dec + sum', 'if s.ok { sum + s.price } else { sum }']) {
+    t.same(findings(`${price}fn f(ss: List[S]) to dec { ss.fold(0, fn(sum, s) ${body}) }`), [
+      'lint.decimal_literal of 0'
+    ])
+  }
+  t.same(findings('fn f(xs: List[int]) to List[int] { xs + [1.5] }'), ['typecheck.operands of [1.5]'])
+  t.same(findings('type S { name: str }\nfn f(ss: List[S]) to str { ss.fold(0, fn(all, s) all + s.name) }'), [
+    'typecheck.arg_mismatch of 0'
+  ])
+  t.end()
+})
+
 t.test('forms, loaders and messages are compared with what takes them', t => {
   const form = '@form F { field n: int label("N")\n field s: str label("S")\n on_submit: save }\n'
   t.same(findings(`${form}@mutation fn save(n: int, s: str) to int { n + len(s) }`), [])

@@ -78,7 +78,66 @@ const MISTAKES: readonly Mistake[] = [
     source: 'fn f(a: bool) to int { if a { 1 else { 2 } }\n}',
     at: 'else',
     advice: 'close the block of the `if`'
-  }
+  },
+  {
+    what: 'else after a brace that is missing in the whole file',
+    source:
+      'fn f(a: bool) to int {\n if a {\n  1\n else {\n  2\n }\n}\nfn g() to int { 1 }\n@query fn q() to int { 2 }',
+    at: 'else',
+    advice: 'close the block of the `if`'
+  },
+  {
+    what: 'else if in a loop after a brace that is missing',
+    source: 'fn f(a: bool) {\n for x in [1] {\n  if a {\n   print(x)\n  else if x > 1 {\n   print(2)\n  }\n }\n}',
+    at: 'else',
+    advice: 'close the block of the `if`'
+  },
+  {
+    what: 'branches without braces',
+    source: 'fn f(a: bool) to int { if (a) 1 else 2 }\nfn g() to int { 1 }',
+    at: '1',
+    advice: 'if condition { … } else { … }'
+  },
+  {
+    what: 'a branch on the next line without braces',
+    source: 'fn f(a: bool) to int {\n if a\n  1\n else {\n  2\n }\n}',
+    at: '1',
+    advice: 'if condition { … } else { … }'
+  },
+  {
+    what: 'a loop that counts as in C',
+    source: 'fn f() { for (let i = 0; i < 3; i++) { print(i) } }\nfn g() to int { 1 }',
+    at: '(let i = 0; i < 3; i++)',
+    advice: 'for i in range(0, n)'
+  },
+  {
+    what: 'a loop that counts, without braces',
+    source: 'fn f(n: int) { for (i = 0; i < n; i = i + 1) print(i) }',
+    at: '(i = 0; i < n; i = i + 1)',
+    advice: 'for i in range(0, n)'
+  },
+  {
+    what: 'a loop with parentheses',
+    source: 'fn f(xs: List[int]) { for (x in xs) { print(x) } }',
+    at: '(x in xs)',
+    advice: 'for x in xs'
+  },
+  {
+    what: 'a struct literal before the arms of match',
+    source: 'type P { x: int }\nfn f() to int { match P { x: 1 } { p => p.x } }',
+    at: 'P { x: 1 }',
+    advice: 'in parentheses'
+  },
+  {
+    what: 'the length as a member',
+    source: 'fn f(xs: List[int]) to int { xs.length }',
+    at: 'length',
+    advice: 'len(…)'
+  },
+  { what: 'a method without a call', source: 'fn f(s: str) to str { s.trim }', at: 'trim', advice: '`.trim(…)`' },
+  { what: 'a call without parentheses', source: 'fn f() { print "a" }', at: 'print', advice: 'write `print(…)`' },
+  { what: 'an enum', source: 'enum Colour { Red, Green }', at: 'enum', advice: 'type Name = | A' },
+  { what: 'a class', source: 'class P { x: int }', at: 'class', advice: 'type Name { field: T }' }
 ]
 
 for (const { what, source, at, advice } of MISTAKES) {

@@ -438,7 +438,7 @@ function ifExpression(p: Parser): If {
   p.advance()
   const condition = parseHead(p)
   // biome-ignore lint/suspicious/noThenProperty: the field holds a branch, not a function
-  const node = { kind: 'If', id: p.nextId++, start, condition, then: parseBlock(p) } as const
+  const node = { kind: 'If', id: p.nextId++, start, condition, then: branch(p) } as const
   const isElseIf = atElseIf(p)
   if (isElseIf) {
     const fixes = [{ label: 'write else if', span: p.here(), replacement: 'else if' }]
@@ -452,6 +452,36 @@ function ifExpression(p: Parser): If {
   return { ...node, else: other, end: p.lastEnd }
 }
 
+/** Parses the block after the condition of an `if`. */
+function branch(p: Parser): Block {
+  if (p.kind === Kind.LeftBrace || p.inPanic) return parseBlock(p, endsBranch)
+  const { start } = p
+  p.failExpecting(['`{`'], 'before a block', { suggestions: ['write `if condition { … } else { … }`'] })
+  // The `else` of a branch without braces belongs to the same mistake.
+  for (let left = MAX_BRANCH_TOKENS; left > 0 && !ENDS_BRANCH.has(p.kind); left--) p.skip()
+  return { kind: 'Block', id: p.nextId++, start, end: Math.max(start, p.lastEnd), statements: [] }
+}
+
+/** Maximum number of tokens of a branch without braces that are skipped. */
+const MAX_BRANCH_TOKENS = 30
+const ENDS_BRANCH: ReadonlySet<number> = new Set([
+  Kind.Else,
+  Kind.If,
+  Kind.Let,
+  Kind.Return,
+  Kind.RightBrace,
+  Kind.EndOfFile
+])
+
+/** True at an `else` in the block of its `if`, if the file has an opening brace that is not closed. Reports it. */
+function endsBranch(p: Parser): boolean {
+  if (p.kind !== Kind.Else || !p.takeMissingBrace()) return false
+  p.report('E0001', '`else` follows no `if`', p.here(), { suggestions: [CLOSE_BRANCH] })
+  return true
+}
+
+const CLOSE_BRANCH = 'close the block of the `if` with `}` before `else`'
+
 /** True at an `else if` of another language, after a block. */
 function atElseIf(p: Parser): boolean {
   return !p.onNewLine && (p.atWord('elif') || p.atWord('elsif') || p.atWord('elseif'))
@@ -461,12 +491,29 @@ function matchExpression(p: Parser): Expression {
   const { start } = p
   p.advance()
   const subject = parseHead(p)
+  if (atLiteral(p, subject)) skipLiteral(p, subject)
   const opening = p.position
   if (!p.expect(Kind.LeftBrace, 'before the arms of `match`')) {
     return { kind: 'Match', id: p.nextId++, start, end: p.lastEnd, subject, arms: [] }
   }
   const arms = bracedItems(p, opening, false, matchArm)
   return { kind: 'Match', id: p.nextId++, start, end: p.lastEnd, subject, arms }
+}
+
+/** True at the members of a struct literal without parentheses: `match Point { x: 1 } { … }`. */
+function atLiteral(p: Parser, { kind }: Expression): boolean {
+  const isMember = isNameKind(p.second) && p.tokens.kind(p.position + 2) === Kind.Colon
+  return kind === 'Identifier' && p.kind === Kind.LeftBrace && isMember && p.tokens.partner(p.position) > 0
+}
+
+/** Reports a struct literal without parentheses, and skips its members. */
+function skipLiteral(p: Parser, { start }: Expression): void {
+  const span = { start, end: p.tokens.end(p.tokens.partner(p.position)) }
+  const replacement = `(${p.tokens.source.slice(span.start, span.end)})`
+  p.report('E0001', 'a literal before the arms of `match` needs parentheses', span, {
+    fixes: [{ label: 'write it in parentheses', span, replacement }]
+  })
+  p.skip()
 }
 
 function matchArm(p: Parser): MatchArm {
@@ -498,6 +545,7 @@ function armBody(p: Parser): Expression | Statement {
 function forExpression(p: Parser): Expression {
   const { start } = p
   p.advance()
+  if (atCountingLoop(p)) return countingLoop(p, start)
   const binding = parsePattern(p)
   const index = p.accept(Kind.Comma) ? p.expectName('the name of an index') : null
   p.expect(Kind.In, 'after the variable of `for`')
@@ -510,6 +558,31 @@ function forExpression(p: Parser): Expression {
   }
   const body = p.inPanic ? missing(p) : parseBody(p)
   return { kind: 'For', id: p.nextId++, start, end: p.lastEnd, binding, index, iterable, key, body }
+}
+
+/** True at the parentheses of a loop of another language: those of a pattern precede `in` or the name of an index. */
+function atCountingLoop(p: Parser): boolean {
+  if (p.kind !== Kind.LeftParen) return false
+  const end = p.tokens.partner(p.position)
+  const next = p.tokens.kind(end + 1)
+  return end > p.position && next !== Kind.In && next !== Kind.Comma
+}
+
+/** Reports a loop of another language: `for (let i = 0; i < n; i++) { … }`, `for (x in xs) { … }`. */
+function countingLoop(p: Parser, start: number): Expression {
+  const opening = p.position
+  const end = p.tokens.partner(opening)
+  const span = { start: p.start, end: p.tokens.end(end) }
+  const counts = p.tokens.source.slice(span.start, span.end).includes(';')
+  p.report('E0001', '`for` takes no parentheses', span, {
+    suggestions: [counts ? 'write `for i in range(0, n) { … }`, or a `while` loop' : 'write `for x in xs { … }`']
+  })
+  p.moveTo(end + 1)
+  const at = { start: span.start, end: span.start }
+  const binding: Pattern = { kind: 'WildcardPattern', id: p.nextId++, ...at }
+  const iterable: Expression = { kind: 'Missing', id: p.nextId++, ...at }
+  const body = parseBody(p)
+  return { kind: 'For', id: p.nextId++, start, end: p.lastEnd, binding, index: null, iterable, key: null, body }
 }
 
 /** Parses `@cancellable fn(…) …`; a decorator is next. */
@@ -698,11 +771,11 @@ function callChildren(p: Parser): Expression[] {
   return children
 }
 
-export function parseBlock(p: Parser): Block {
+export function parseBlock(p: Parser, endsBefore: ((p: Parser) => boolean) | null = null): Block {
   const { start, position: opening } = p
   let statements: Statement[] = []
   if (!p.enter()) return { kind: 'Block', id: p.nextId++, start, end: start, statements }
-  if (p.expect(Kind.LeftBrace, 'before a block')) statements = bracedItems(p, opening, true, parseStatement)
+  if (p.expect(Kind.LeftBrace, 'before a block')) statements = bracedItems(p, opening, true, parseStatement, endsBefore)
   p.leave()
   return { kind: 'Block', id: p.nextId++, start, end: Math.max(start, p.lastEnd), statements }
 }
@@ -735,9 +808,7 @@ export function parseStatement(p: Parser): Statement {
       p.advance()
       return { kind: 'Continue', start, end: p.lastEnd }
     case Kind.Else:
-      p.fail('`else` follows no `if`', p.here(), {
-        suggestions: ['close the block of the `if` with `}` before `else`']
-      })
+      p.fail('`else` follows no `if`', p.here(), { suggestions: [CLOSE_BRANCH] })
       return statementOf(p, missing(p))
     default:
       return atVariable(p) ? variableStatement(p) : statementOf(p, parseExpression(p))

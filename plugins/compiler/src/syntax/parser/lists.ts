@@ -52,18 +52,32 @@ function unclosed(p: Parser, opening: number, closing: number): void {
 /**
  * Parses items in braces, separated by commas, line breaks or spaces. The brace at `opening` has been read. If
  * `mayMissBrace`, a declaration at the start of a line ends the list, since the closing brace is probably missing
- * before it.
+ * before it. So does a token for which `endsBefore` is true; it reports the missing brace.
  */
-export function bracedItems<A>(p: Parser, opening: number, mayMissBrace: boolean, item: (p: Parser) => A): A[] {
+export function bracedItems<A>(
+  p: Parser,
+  opening: number,
+  mayMissBrace: boolean,
+  item: (p: Parser) => A,
+  endsBefore: ((p: Parser) => boolean) | null = null
+): A[] {
   const items: A[] = []
-  const isClosed = within(p, 0, ANY_CONTEXT, () => untilBrace(p, opening, mayMissBrace, item, items))
+  const isClosed = within(p, 0, ANY_CONTEXT, () => untilBrace(p, opening, mayMissBrace, item, items, endsBefore))
   if (isClosed) closeBrace(p, opening)
   return items
 }
 
-/** Returns false if the list ends before a declaration. */
-function untilBrace<A>(p: Parser, opening: number, mayMissBrace: boolean, item: (p: Parser) => A, items: A[]): boolean {
+/** Returns false if the list ends without its brace. */
+function untilBrace<A>(
+  p: Parser,
+  opening: number,
+  mayMissBrace: boolean,
+  item: (p: Parser) => A,
+  items: A[],
+  endsBefore: ((p: Parser) => boolean) | null
+): boolean {
   while (p.kind !== Kind.RightBrace && p.kind !== Kind.EndOfFile) {
+    if (endsBefore?.(p) === true) return false
     if (mayMissBrace && p.tokens.newlineBefore(p.position) && p.atOuterDeclaration) {
       missesBrace(p, opening)
       return false

@@ -1,3 +1,4 @@
+import { insteadOfDeclaration } from '../../diagnostics/other-languages.ts'
 import type {
   AppHook,
   Const,
@@ -181,8 +182,10 @@ function scriptStatement(p: Parser, { start, decorators }: Prefix): Declaration 
   if (decorator !== undefined) {
     p.failExpecting(['a declaration'], `after \`@${decorator.name.text}\``, { nodeKind: 'Declaration' })
   } else {
+    const instead = p.atName ? insteadOfDeclaration(p.text) : undefined
     p.fail(`${p.found()} cannot begin a declaration; expected ${STARTS.join(', ')}`, p.here(), {
-      nodeKind: 'TopLevel'
+      nodeKind: 'TopLevel',
+      ...(instead === undefined ? {} : { suggestions: [instead] })
     })
   }
   return null

@@ -53,6 +53,8 @@ export class Parser {
   #nesting = 0
   #lastError = -1
   #isStopped = false
+  /** Number of opening braces without a closing one that explain no error yet; null until it is needed. */
+  #missingBraces: number | null = null
 
   constructor(tokens: TokenList, options: ParserOptions) {
     this.tokens = tokens
@@ -260,6 +262,17 @@ export class Parser {
 
   recovered(): void {
     this.inPanic = this.#isStopped
+  }
+
+  /** True if an opening brace of the file is not closed; each call stands for one of them. */
+  takeMissingBrace(): boolean {
+    if (this.#missingBraces === null) {
+      this.#missingBraces = 0
+      for (let index = 0; index < this.tokens.length; index++) {
+        if (this.tokens.kind(index) === Kind.LeftBrace && this.tokens.partner(index) < 0) this.#missingBraces++
+      }
+    }
+    return this.#missingBraces-- > 0
   }
 
   /** Skips the next token. An opening bracket is skipped with its content and its closing bracket. */

@@ -73,6 +73,9 @@ export class UnusedResultRule {
       const isComparison = expression.operator === 'is'
       this.#report('nothing takes this value', expression, isComparison ? ['to assign a variable, write `=`'] : [])
     } else if (expression.kind === 'Call') this.#call(expression, type)
+    else if (expression.kind === 'Identifier' && type.kind === 'fn') {
+      this.#report(`\`${expression.name}\` is not called`, expression, [`write \`${expression.name}(…)\``])
+    }
   }
 
   #call(call: Call, type: Type): void {
