@@ -101,6 +101,12 @@ const RIGHT: Readonly<Record<string, string>> = {
   'an omitted option is None':
     'type C { a: Option[int]\n b: Option[str] }\nfn main() { let none = C { a: None, b: None }\n' +
     'print(C {} is none, none is C {}, C { a: Some(1) } is none, [Some(1), None] is [Some(1)], [C {}].contains(none)) }',
+  'an omitted option is printed and sent as None':
+    'type C { a: Option[int]\n b: int }\ntype D { c: C\n n: Option[str]\n k: int = 4\n m: Option[C] }\n' +
+    'fn main() { print(C { b: 1 }, str(C { b: 2 }), std.json.stringify(C { b: 1 }), [C { b: 1 }, C { b: 2, a: Some(1) }])\n' +
+    'let c = C { b: 1 }\n print(match c.a { Some(n) => n, None => 0 }, c.a.is_none())\n' +
+    'let mut d = D { c: { b: 2 } }\n print(d)\n d.c.a = Some(3)\n print(d, d.n.unwrap_or("x"))\n' +
+    'let r = { b: 5 }\n let s: C = r\n let list: List[C] = [r]\n let pair: (C, int) = (r, 1)\n print(s, list, pair) }',
   'variables of a pattern change':
     'fn main() { let mut (a, (b, c)) = (1, (2, 3))\n a += 5\n b = a * c\n print(a, b, c) }',
   'a key that is a name of JavaScript is no key of a map':

@@ -133,7 +133,11 @@ export function expression(e: Emitter, node: Hir.Expr): TypeScriptCode {
     case 'Struct': {
       const written = new Set(node.fields.map(([name]) => name))
       const isMissing = (name: string): boolean => !written.has(name)
-      const made = objectCode([...fieldCodes(e, node.fields), ...defaultCodes(e, node.name, isMissing)])
+      const omitted = defaultCodes(e, node.name, isMissing)
+      const withDefault = new Set(e.file.program.defaultsOf(node.name).map(([name]) => name))
+      // As on the server, members with a default come before those that are None.
+      const rest = [true, false].flatMap(has => omitted.filter(([name]) => withDefault.has(name) === has))
+      const made = objectCode([...fieldCodes(e, node.fields), ...rest])
       return hasOpenDefault(e, node.name, isMissing) ? { ...made, isOpen: true } : made
     }
     case 'Variant':
@@ -340,20 +344,22 @@ function fieldCodes(e: Emitter, fields: readonly Hir.NamedExpr[]): Entry[] {
   return fields.map(([name], index) => [name, (values[index] as TypeScriptCode).doc])
 }
 
-/** Returns the defaults of the fields of a struct. */
+/** Returns the values of the fields of a struct that are omitted. */
 function defaultCodes(e: Emitter, type: string, isMissing: (field: string) => boolean): Entry[] {
-  return e.file.program.defaultsOf(type).flatMap(([field, { locals, block: value }]): Entry[] => {
+  return e.file.program.omissibleOf(type).flatMap(([field, value]): Entry[] => {
     if (!isMissing(field)) return []
-    const inner: Emitter = { ...e, locals, bound: new Map() }
-    return [[field, closed(inner, value).doc]]
+    if (value === null) return e.file.build.isDocument ? [] : [[field, 'null']]
+    const inner: Emitter = { ...e, locals: value.locals, bound: new Map() }
+    return [[field, closed(inner, value.block).doc]]
   })
 }
 
 /** True if TypeScript cannot infer the type of a default of a field. */
 function hasOpenDefault(e: Emitter, type: string, isMissing: (field: string) => boolean): boolean {
-  return e.file.program.defaultsOf(type).some(([field, { block: value }]) => {
-    const only = onlyExpression(value)
-    if (!isMissing(field) || only === null) return false
+  return e.file.program.omissibleOf(type).some(([field, value]) => {
+    const only = value === null ? null : onlyExpression(value.block)
+    if (!isMissing(field)) return false
+    if (only === null) return value === null
     if (isOpen(only)) return true
     const written = new Set(only.kind === 'Struct' ? only.fields.map(([name]) => name) : [])
     return only.kind === 'Struct' && hasOpenDefault(e, only.name, name => !written.has(name))
@@ -528,7 +534,7 @@ function structCode(e: Emitter, inner: Hir.Expr, type: Hir.Type): TypeScriptCode
   const missing = type.kind === 'named' ? defaultCodes(e, type.name, name => !present.has(name)) : []
   if (missing.length === 0) return value
   const parts = missing.map(([name, each]): Doc => [`${propertyKey(name)}: `, each])
-  return code(enclosed('{', [...parts, ['...', value.doc]], '}', ' '))
+  return { ...code(enclosed('{', [['...', value.doc], ...parts], '}', ' ')), isOpen: true }
 }
 
 function checkedCode(e: Emitter, inner: Hir.Expr, type: Hir.Type, allowsMore = false): TypeScriptCode {

@@ -13,8 +13,8 @@ const LENGTHS: ReadonlySet<string> = new Set(
 const MAX_TIME = 8.64e15
 
 /** Returns a limit of the size of an int in the code of a build; Infinity if none is known. */
-export function boundIn({ showsPlainInts }: Build, node: Hir.Expr | Hir.Local): number {
-  if (showsPlainInts) return 0
+export function boundIn({ isDocument }: Build, node: Hir.Expr | Hir.Local): number {
+  if (isDocument) return 0
   return 'kind' in node ? intBound(node) : Number.POSITIVE_INFINITY
 }
 

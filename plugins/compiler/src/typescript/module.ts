@@ -21,8 +21,11 @@ export const CLIENT_MODULE = './vox-client'
 export interface Build {
   readonly program: EmittedProgram
   readonly types: TypeScriptTypes
-  /** True for a document, which shows the arithmetic of ints as it is written. Pages check that results are exact. */
-  readonly showsPlainInts: boolean
+  /**
+   * True for a document, which shows the arithmetic of ints and the members of structs as they are written. Pages check
+   * that results are exact, and have the members that are None.
+   */
+  readonly isDocument: boolean
   /** Helpers that any module of the build uses. */
   readonly helpers: Set<string>
   /** Functions and constants of the program that any module of the build uses. */

@@ -7,12 +7,12 @@ import type { Build } from './module.ts'
 import { EmittedProgram } from './program.ts'
 import { TypeScriptTypes } from './types.ts'
 
-/** Begins the translation of a module without errors. `showsPlainInts` is that of the build. */
-export function newBuild(module: Module, source: string, hir: HirModule, showsPlainInts = false): Build {
+/** Begins the translation of a module without errors. `isDocument` is that of the build. */
+export function newBuild(module: Module, source: string, hir: HirModule, isDocument = false): Build {
   const code = codeOfModule(typesOf(module), source)
   return {
     program: new EmittedProgram(code, source, liveQueries(code)),
-    showsPlainInts,
+    isDocument,
     types: new TypeScriptTypes(hir),
     helpers: new Set(),
     shared: new Set()

@@ -9,7 +9,7 @@ import type { ModuleNames } from '../types/module-names.ts'
 import type { Type, TypeDef } from '../types/type.ts'
 import type { TypedModule } from '../types/typed-module.ts'
 import { Instances } from './instances.ts'
-import { ANY } from './value-types.ts'
+import { ANY, isNamed } from './value-types.ts'
 
 /** Code that cannot be translated faithfully. */
 export interface Problem {
@@ -100,6 +100,17 @@ export class EmittedProgram {
     )
     this.#defaults.set(type, defaults)
     return defaults
+  }
+
+  /** Returns the fields of a struct that a literal may omit, each with its default; null for None. */
+  omissibleOf(type: string): readonly (readonly [field: string, value: Hir.Body | null])[] {
+    const def = this.typed.defOf(type)
+    if (def?.declaration?.kind !== 'Type') return []
+    const defaults = new Map(this.defaultsOf(type))
+    return Array.from(def.fields ?? []).flatMap(([name, field]) => {
+      const value = defaults.get(name) ?? null
+      return value !== null || isNamed(this.types.of(field.type), 'Option') ? [[name, value] as const] : []
+    })
   }
 
   /** Returns what views use as the element `name`. */

@@ -71,7 +71,7 @@ export function lacksInside(from: Hir.Type, to: Hir.Type, program: EmittedProgra
 function lacksDefault(from: Hir.Type, to: Hir.Type, program: EmittedProgram): boolean {
   if (to.kind !== 'named' || (from.kind === 'named' && from.name === to.name)) return false
   const members = program.fieldsOf(from)
-  return members !== null && program.defaultsOf(to.name).some(([name]) => !members.has(name))
+  return members !== null && program.omissibleOf(to.name).some(([name]) => !members.has(name))
 }
 
 function shapeOf(type: Hir.Type | undefined, context: ShapeContext): Doc {
