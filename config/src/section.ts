@@ -64,11 +64,19 @@ export function declareSections(sections: readonly Section[]): Registry {
     }
   }
   const declared = sections.map(section => declare(section, { tops, nested, variables, sections }))
+  const nestedTables = declared.flatMap(section =>
+    section.tables.filter(table => isNested(section, table)).map(table => ({ section, key: keyText(table) }))
+  )
+  const byPrefix = new Map<string, DeclaredSection[]>()
+  for (const section of declared) {
+    const prefix = keyText(section.prefix)
+    byPrefix.set(prefix, [...(byPrefix.get(prefix) ?? []), section])
+  }
   return {
     sections: declared.map(section => ({
       ...section,
-      ...acceptsOf(section, declared),
-      neighbours: neighboursOf(section, declared)
+      ...acceptsOf(section, nestedTables),
+      neighbours: neighboursOf(section, byPrefix.get(keyText(section.prefix)) ?? [])
     })),
     variables
   }
@@ -79,15 +87,21 @@ export function isNested({ nested = [] }: Section, table: Path): boolean {
   return nested.some(each => keyText(each) === keyText(table))
 }
 
+/** A table of a section that lies in a table of another one. */
+interface NestedTable {
+  readonly section: DeclaredSection
+  readonly key: string
+}
+
 /** Returns `accepts` of a section that leaves nested tables of other sections to them. */
-function acceptsOf(section: DeclaredSection, all: readonly DeclaredSection[]): Pick<Section, 'accepts'> {
+function acceptsOf(section: DeclaredSection, nested: readonly NestedTable[]): Pick<Section, 'accepts'> {
+  const outer = section.tables.map(table => `${keyText(table)}.`)
   const inner = new Set(
-    all.flatMap(other =>
-      other === section ? [] : other.tables.filter(table => isNested(other, table)).map(table => keyText(table))
+    nested.flatMap(({ section: other, key }) =>
+      other !== section && outer.some(each => key.startsWith(each)) ? [key] : []
     )
   )
-  const isOuter = section.tables.some(table => [...inner].some(each => each.startsWith(`${keyText(table)}.`)))
-  if (!isOuter) return {}
+  if (inner.size === 0) return {}
   return {
     accepts: (key, table) => !inner.has(keyText([...table, key])) && section.accepts?.(key, table) !== false
   }
@@ -180,9 +194,6 @@ function settingAtTable(sections: readonly Section[], own: Section, table: Path)
   return found === undefined ? undefined : (found.label ?? found.owner ?? found.name)
 }
 
-function neighboursOf(section: DeclaredSection, all: readonly DeclaredSection[]): readonly string[] {
-  const table = keyText(section.prefix)
-  return all
-    .filter(other => other !== section && keyText(other.prefix) === table)
-    .flatMap(other => Object.keys(propertiesOf(other.schema)))
+function neighboursOf(section: DeclaredSection, sameTable: readonly DeclaredSection[]): readonly string[] {
+  return sameTable.filter(other => other !== section).flatMap(other => Object.keys(propertiesOf(other.schema)))
 }

@@ -6,10 +6,12 @@ import { CURATED_CRATES } from '../types/rust-crates.ts'
 
 /** Reports imports whose name is already in use, and crates with a restricted or unknown usage. */
 export function checkImports(module: Module): Diagnostic[] {
+  const items = module.items.flatMap(each => (each.kind === 'Import' ? each.items : []))
+  if (items.length === 0) return []
   const first = new Map<string, Name>()
   const declared = declaredNames(module)
   const found: Diagnostic[] = []
-  for (const item of module.items.flatMap(each => (each.kind === 'Import' ? each.items : []))) {
+  for (const item of items) {
     for (const name of importedNames(item)) {
       const [other, note] = first.has(name.text)
         ? [first.get(name.text), 'imported here first']

@@ -159,11 +159,16 @@ export const KEYWORDS: readonly string[] = Object.keys(WORDS)
 
 interface Candidate {
   readonly word: string
+  readonly length: number
+  /** Code of the second letter. */
+  readonly second: number
   readonly kind: number
 }
 
 const byFirstLetter: readonly (readonly Candidate[])[] = Array.from({ length: 26 }, (_, letter) =>
-  KEYWORDS.filter(word => word.charCodeAt(0) === 97 + letter).map(word => ({ word, kind: WORDS[word] as number }))
+  KEYWORDS.filter(word => word.charCodeAt(0) === 97 + letter).map(word => {
+    return { word, length: word.length, second: word.charCodeAt(1), kind: WORDS[word] as number }
+  })
 )
 
 /**
@@ -173,9 +178,11 @@ const byFirstLetter: readonly (readonly Candidate[])[] = Array.from({ length: 26
 export function kindOfWord(source: string, start: number, end: number): number {
   const candidates = byFirstLetter[source.charCodeAt(start) - 97]
   if (candidates === undefined) return Kind.Identifier
-  const length = end - start
-  for (const { word, kind } of candidates) {
-    if (word.length === length && source.startsWith(word, start)) return kind
+  const given = end - start
+  const code = source.charCodeAt(start + 1)
+  // Comparing texts is slow, and the second letter rules out most words.
+  for (const { word, length, second, kind } of candidates) {
+    if (length === given && second === code && source.startsWith(word, start)) return kind
   }
   return Kind.Identifier
 }
