@@ -276,3 +276,11 @@ fn main() {
   t.same(lines, ['{"a":9007199254740993,"b":[1,2]}', 'true', '2', '3'])
   t.end()
 })
+
+t.test('a function without a body cannot be run', async t => {
+  for (const decorator of ['@ai', '@hole', '@prompt', '@subagent', '@search']) {
+    const { code, error } = run(`${decorator} fn later(n: int) to int\nfn main() { print(later(1)) }`)
+    t.equal(code, 'RUN_UNSUPPORTED', decorator)
+    t.match(error?.message, 'later, which has no body, cannot be run here', decorator)
+  }
+})

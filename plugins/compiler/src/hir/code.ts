@@ -55,14 +55,20 @@ export class CodeLowering {
     this.module = new ModuleScope(typed, offsets)
   }
 
-  /** Lowers a function, a workflow or an activity. A function that a model implements has an empty block. */
+  /** Lowers a function, a workflow or an activity. A function without a body is its own name, which has no value. */
   function(item: FunctionDeclaration | Workflow | Activity): Hir.Body {
     const isTest = item.kind === 'Function' && TESTS.has(item.role)
     const frame = frameOf(this.module.typed.resultOf(item), item.result !== null || isTest)
     return this.#once(item, frame, lowering => ({
       ...this.#head(lowering, item),
-      block: item.body === null ? [] : lowering.body(item.body)
+      block: item.body === null ? this.#missing(item) : lowering.body(item.body)
     }))
+  }
+
+  #missing(item: FunctionDeclaration | Workflow | Activity): Hir.Block {
+    const span = this.module.span(item.name)
+    const type = this.module.types.of(this.module.typed.resultOf(item))
+    return [{ kind: 'Expr', value: { kind: 'Unresolved', type, name: item.name.text, ...span }, ...span }]
   }
 
   #head(

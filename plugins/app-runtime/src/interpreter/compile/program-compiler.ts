@@ -200,6 +200,11 @@ export class ProgramCompiler implements ProgramNames {
     for (const { route_contract: name, code, span } of module.routes) {
       this.#routes.set(name, declared({ name, code, span }))
     }
+    for (const { name, code } of [...module.functions, ...endpoints, ...tools]) {
+      const [only] = code.block
+      const isMissing = only?.kind === 'Expr' && only.value.kind === 'Unresolved' && only.value.name === name
+      if (isMissing) this.#unavailable.set(name, `${name}, which has no body,`)
+    }
     for (const { name } of [...module.actors, ...module.agents]) this.#unavailable.set(name, `${name} without spawn`)
     for (const process of [...module.workflows, ...module.activities]) {
       const { unit, code } = declared(process)
