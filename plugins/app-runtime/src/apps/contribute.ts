@@ -1,6 +1,7 @@
-import { relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import type { HttpServer, KernelAdmin } from '@svc/contracts'
-import type { PluginContext, Ref } from '@svc/plugin-sdk'
+import type { Call, Handler, Operation, OutputOf, PluginContext, Ref } from '@svc/plugin-sdk'
+import { appErrors } from '../errors.ts'
 import { APP_LISTENER } from '../serving/addresses.ts'
 import type { Settings } from '../settings.ts'
 import { type AppEvent, activityLogState } from './activity.ts'
@@ -20,7 +21,9 @@ import {
 } from './operations.ts'
 import { contributeAppPages } from './pages.ts'
 import { RowLog, type RowLogState } from './row-log.ts'
+import { askAllServers, askServers } from './running-servers.ts'
 import { appName, ServedApps } from './served-apps.ts'
+import { openServingSocket } from './serving-socket.ts'
 
 export const appOperations = [
   appList,
@@ -34,6 +37,9 @@ export const appOperations = [
   appTableInsert,
   appTableDelete
 ]
+
+/** Surfaces of commands: of this process, and through a daemon. */
+const COMMANDS: ReadonlySet<string> = new Set(['cli', 'rpc'])
 
 export interface AppParts {
   readonly admin: KernelAdmin | undefined
@@ -58,16 +64,53 @@ export async function implementApps(ctx: PluginContext<Settings>, { admin, http 
       return token !== undefined && token !== null && token !== ''
     }
   })
-  ctx.implement(appList, handlers.list)
-  ctx.implement(appDescribe, handlers.describe)
-  ctx.implement(appFeed, handlers.feed)
-  ctx.implement(appActivity, handlers.activity)
-  ctx.implement(appRequest, handlers.request)
-  ctx.implement(appSearch, handlers.search)
-  ctx.implement(appTableRows, handlers.rows)
-  ctx.implement(appTableUpdate, handlers.update)
-  ctx.implement(appTableInsert, handlers.insert)
-  ctx.implement(appTableDelete, handlers.delete)
+  const folder = async (): Promise<string> => join(await ctx.dataDirectory(), 'serving')
+  const looked = `looked for a daemon, and for svc dev and svc run of ${ctx.projectRoot}`
+  /** A command of another process asks the process that serves. */
+  const isElsewhere = ({ surface }: Call): boolean => COMMANDS.has(surface) && apps.list().length === 0
+  const implement = <Op extends Operation>(operation: Op, handler: Handler<Op>): void => {
+    ctx.implement(operation, (async (input: never, call) => {
+      const found = isElsewhere(call) ? await askServers(await folder(), operation.id, input, call.signal) : null
+      if (found !== null) return found.result
+      if (isElsewhere(call) && 'APP_NO_SERVER' in operation.errors)
+        throw appErrors.create('APP_NO_SERVER', `no running process serves a program (${looked})`, {
+          hint: 'svc dev FILE serves one and shows the same in its output'
+        })
+      return handler(input, call)
+    }) as Handler<Op>)
+  }
+  ctx.implement(appList, async (input, call) => {
+    const own = await handlers.list(input, call)
+    if (!isElsewhere(call)) return own
+    const all = (await askAllServers(await folder(), appList.id, input, call.signal)) as OutputOf<typeof appList>[]
+    const found = all.flatMap(each => each.apps)
+    return { apps: found, note: found.length === 0 ? `${own.note} (${looked})` : '' }
+  })
+  implement(appDescribe, handlers.describe)
+  implement(appFeed, handlers.feed)
+  implement(appActivity, handlers.activity)
+  implement(appRequest, handlers.request)
+  implement(appSearch, handlers.search)
+  implement(appTableRows, handlers.rows)
+  implement(appTableUpdate, handlers.update)
+  implement(appTableInsert, handlers.insert)
+  implement(appTableDelete, handlers.delete)
+  if (apps.list().length > 0) await answerCommands(ctx, await folder())
   contributeAppPages(ctx, admin)
   return apps
+}
+
+/** Answers commands of other processes about the programs of this one. A program is served without them, too. */
+async function answerCommands(ctx: PluginContext<Settings>, folder: string): Promise<void> {
+  const known = new Set<string>(appOperations.map(({ id }) => id))
+  const perform = (operation: string, input: unknown, signal: AbortSignal): Promise<unknown> => {
+    if (known.has(operation)) return ctx.callById(operation, input, { signal })
+    throw appErrors.create('APP_REQUEST_INVALID', `${operation} is no operation on served programs`)
+  }
+  try {
+    const close = await openServingSocket({ folder, log: ctx.log, perform })
+    ctx.effect('socket for commands', close)
+  } catch (error) {
+    ctx.log.warn('svc app commands of other processes cannot reach the programs of this one', { error })
+  }
 }

@@ -5,7 +5,7 @@ import { ACTIVITY_TOPIC } from './activity.ts'
 import { CALLS_TOPIC } from './call-log.ts'
 import { APPS_TOPIC } from './served-apps.ts'
 
-const { APP_UNKNOWN, APP_NOT_SERVED, APP_REQUEST_FAILED, APP_REQUEST_INVALID } = appErrors.specs
+const { APP_NO_SERVER, APP_UNKNOWN, APP_NOT_SERVED, APP_REQUEST_FAILED, APP_REQUEST_INVALID } = appErrors.specs
 const { APP_COLUMN_UNKNOWN, APP_CURSOR_INVALID, APP_NO_DATABASE, APP_ROW_CHANGED } = appErrors.specs
 const { APP_ROW_UNKNOWN, APP_TABLE_UNKNOWN, APP_VALUE_INVALID } = appErrors.specs
 const { RUN_CONSTRAINT, RUN_DATABASE, RUN_DATABASE_BUSY, RUN_DATABASE_FULL } = runErrors.specs
@@ -18,7 +18,7 @@ const state = t.enum(['serving', 'stale', 'failed'], {
 
 export const appList = defineOperation({
   id: 'app.list',
-  summary: 'List the programs that this process serves',
+  summary: 'List the served programs',
   input: t.object({}),
   output: t.object({
     apps: t.array(
@@ -143,6 +143,7 @@ export const appFeed = deltaOperation({
     sql: t.nullable(t.integer({ description: 'Number of SQL statements; null if unknown.' })),
     request_id: t.string()
   }),
+  errors: { APP_NO_SERVER },
   watch: { on: [CALLS_TOPIC] },
   expose: {
     rpc: true,
@@ -175,6 +176,7 @@ export const appActivity = deltaOperation({
     clients: count('Number of clients that received an update.'),
     request_id: t.nullable(t.string())
   }),
+  errors: { APP_NO_SERVER },
   watch: { on: [ACTIVITY_TOPIC] },
   scopes: ['app.activity'],
   expose: {
