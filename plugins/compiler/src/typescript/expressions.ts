@@ -1086,6 +1086,7 @@ export function letStatement(e: Emitter, { pattern, value }: Hir.Let, isAnnotate
     const made = expression(e, value)
     const keyword = declaresVariable(e, pattern) ? 'let ' : 'const '
     e.out.push([keyword, targetCode(e, pattern), ' = ', made.doc])
+    noteSetter(e, pattern)
     return
   }
   const { name: written, type, isMutable } = localOf(e, pattern.local)
@@ -1104,6 +1105,14 @@ export function letStatement(e: Emitter, { pattern, value }: Hir.Let, isAnnotate
   const annotation = isTyped ? `: ${e.file.typeOrAny(type)}` : ''
   know(e, name, isTyped ? type : null, made.known)
   e.out.push([`${isMutable ? 'let' : 'const'} ${name}${annotation} = `, made.doc])
+}
+
+/** Makes the variable of a React hook a state: `let (text, set_text) = use_state("")`. */
+function noteSetter(e: Emitter, pattern: Hir.Pattern): void {
+  const [state, setter] = pattern.kind === 'Tuple' ? pattern.items : []
+  if (state?.kind !== 'Bind' || setter?.kind !== 'Bind') return
+  if (localOf(e, setter.local).name !== `set_${localOf(e, state.local).name}`) return
+  e.bound.set(state.local, { ...bindingOf(e, state.local), setter: bindingOf(e, setter.local).name })
 }
 
 function updateStatement(e: Emitter, node: Hir.Update): void {

@@ -33,7 +33,7 @@ export function inferElement(inference: Inference, element: Element): Type {
     if (value === null) continue
     if (prop === undefined) {
       inferAttribute(inference, value)
-      if (name.text === 'bind') checkMutable(context, value)
+      if (name.text === 'bind' && !hasSetter(context, value)) checkMutable(context, value)
     } else inference.check(value, prop.type, whyOf(element, prop))
   }
   if (props !== null) checkPresence(context, element, props)
@@ -47,6 +47,11 @@ export function inferElement(inference: Inference, element: Element): Type {
 function inferAttribute(inference: Inference, value: Expression): void {
   if (value.kind === 'Block') inference.inferDiscarded(value)
   else inference.check(value, ANY, OPEN)
+}
+
+/** True for a variable of a React hook, whose setter stores what is typed: `let (text, set_text) = use_state("")`. */
+function hasSetter(context: Context, value: Expression): boolean {
+  return value.kind === 'Identifier' && context.scopes.lookup(`set_${value.name}`)?.kind === 'variable'
 }
 
 function isCommon(name: string): boolean {
