@@ -107,6 +107,20 @@ const RIGHT: Readonly<Record<string, string>> = {
     'let c = C { b: 1 }\n print(match c.a { Some(n) => n, None => 0 }, c.a.is_none())\n' +
     'let mut d = D { c: { b: 2 } }\n print(d)\n d.c.a = Some(3)\n print(d, d.n.unwrap_or("x"))\n' +
     'let r = { b: 5 }\n let s: C = r\n let list: List[C] = [r]\n let pair: (C, int) = (r, 1)\n print(s, list, pair) }',
+  'options of options, also of values whose type is a parameter':
+    'fn wrap[T](x: T) to Option[T] { Some(x) }\nfn first[T](xs: List[T]) to Option[T] { xs.first() }\n' +
+    'fn get(o: Option[Option[int]]) to Option[int] { let v = o?\n v }\nfn main() { let m: Map[str, Option[int]] = {}\n' +
+    ' let n = m.set("a", None).set("b", Some(1))\n' +
+    ' print(n.get("a").is_some(), n.get("c").is_some(), n.get("a"), n.get("b"), n.get("c"))\n' +
+    ' for key in ["a", "b", "c"] { print(match n.get(key) { Some(Some(i)) => str(i), Some(None) => "none", None => "absent" }) }\n' +
+    ' let xs = [None, Some(2)]\n' +
+    ' print(xs.first(), xs.last(), xs.get(0).unwrap(), xs.get(5), xs.get(0).unwrap_or(Some(7)), xs.get(9).unwrap_or(Some(7)), xs.find(fn(x) x.is_none()), [Some(1)].find(fn(x) x.is_none()))\n' +
+    ' let none: Option[int] = None\n' +
+    ' print(wrap(none), wrap(wrap(none)), wrap(1), wrap(Some(2)), first(xs), wrap(none) is Some(None), wrap(none) is None, wrap(wrap(none)) is wrap(None), first([1]), first(["a"]))\n' +
+    ' print(get(Some(None)), get(Some(Some(3))), get(None), Some(none).map(fn(x) x.is_none()), Some(1).map(fn(x) wrap(none)), [none].map(Some), Some(Some(none)).unwrap().unwrap())\n' +
+    ' print(std.json.stringify([wrap(none)]), bool(wrap(none)), [wrap(none)].contains(None), [wrap(none)].contains(Some(None)))\n' +
+    ' let mut total = 0\n for each in [wrap(none), wrap(Some(2)), None] { match each { Some(v) => { total += v.unwrap_or(10) }\n' +
+    '  None => { total += 100 } } }\n print(total)\n}',
   'variables of a pattern change':
     'fn main() { let mut (a, (b, c)) = (1, (2, 3))\n a += 5\n b = a * c\n print(a, b, c) }',
   'a key that is a name of JavaScript is no key of a map':

@@ -44,6 +44,7 @@ import { armFacts, assuming, eitherKnown, factsOf, forget, know, knownPart } fro
 import { type MethodCall, methodCode, nativeCode, unknownMethodCode } from './natives.ts'
 import { isLiteral, isOpen, isOpenType } from './open-values.ts'
 import { asFloat, binaryCode, infixCode, type Operand } from './operators.ts'
+import { heldCode, someCode } from './options.ts'
 import { type ArmTests, bindingsOf, covers, isSwitch, type PatternTest, patternTest } from './patterns.ts'
 import { elementCode, fieldCode, localCode, type PathPart, partCode, storePart } from './places.ts'
 import { isDeviceCall } from './program.ts'
@@ -299,7 +300,7 @@ function constructorCode(e: Emitter, node: Hir.ConstructorValue): TypeScriptCode
     return ownConstructor(e, name, node) ?? unavailable(e, `\`${name}\``, node)
   if (name !== 'Some') return stable(e.file.constructorName(name === 'Ok' ? 'Ok' : 'Err'))
   const type = node.type.kind === 'fn' ? (node.type.params[0] ?? ANY) : ANY
-  return code(`(value: ${e.file.typeOrAny(type)}) => value`, Level.arrow)
+  return arrow(`(value: ${e.file.typeOrAny(type)})`, someCode(e.file, stable('value'), type))
 }
 
 /** Returns a constructor of the program; null for one that cannot be called. */
@@ -330,7 +331,7 @@ function builtinVariantCode(e: Emitter, { name, args }: Hir.Variant): TypeScript
   const [value] = args
   if (value === undefined) return fixed('null')
   const [made = stable('null')] = argumentCodes(e, [value])
-  if (name === 'Some') return made
+  if (name === 'Some') return someCode(e.file, made, typeOf(e, value))
   return call(e.file.constructorName(name === 'Ok' ? 'Ok' : 'Err'), made.doc)
 }
 
@@ -501,15 +502,17 @@ function tryCode(e: Emitter, { operand: inner }: Hir.Try): TypeScriptCode {
   if (isRemote(e, inner) && e.frame.onFailure === 'throw') return remoteCall(e, inner, false)
   const value = inferred(e, inner)
   const isOption = isNamed(typeOf(e, inner), 'Option')
+  const type = itemOf(typeOf(e, inner))
   if (e.frame.onFailure === 'throw') {
-    return code([e.file.helper(isOption ? 'unwrap_some' : 'unwrap_ok'), '(', value.doc, ')'])
+    const unwrapped = call(e.file.helper(isOption ? 'unwrap_some' : 'unwrap_ok'), value.doc)
+    return isOption ? heldCode(e.file, unwrapped, type) : unwrapped
   }
   const name = named(e, value, 'tried')
   const [failed, result, found] = isOption
     ? [`${name} == null`, 'null', name]
     : [`${name}._tag === 'Err'`, name, `${name}.value`]
   e.out.push([`if (${failed}) `, block([`return ${result}`])])
-  return constant(e, found)
+  return isOption ? heldCode(e.file, constant(e, found), type) : constant(e, found)
 }
 
 function convertedCode(e: Emitter, { conversion, operand: inner, type }: Hir.Convert): TypeScriptCode {

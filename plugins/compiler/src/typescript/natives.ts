@@ -15,6 +15,7 @@ import {
 import { decimalPlaces, withPlainDecimals } from './decimals.ts'
 import { type Emitter, named, textOf } from './emitter.ts'
 import { isExact } from './int-bounds.ts'
+import { heldCode, mayBeNull, someCode } from './options.ts'
 import { textShape } from './text-shape.ts'
 import { ANY, isList, isNamed, isScalar, itemOf } from './value-types.ts'
 
@@ -224,9 +225,14 @@ const LIST: Readonly<Record<string, MethodTranslation>> = {
   is_empty: isEmptyList,
   push: invocation => code(enclosed('[', [['...', invocation.object.doc], ...docs(invocation)], ']')),
   pop: ({ object }) => method(object, 'slice', '0', '-1'),
-  get: invocation => orNull(method(invocation.object, 'at', first(invocation).doc).doc),
-  first: ({ object }) => orNull([operand(object, Level.postfix), '[0]']),
-  last: ({ object }) => orNull([operand(object, Level.postfix), '.at(-1)']),
+  get: invocation => {
+    return (
+      itemOption(invocation, first(invocation).doc) ??
+      orNull(method(invocation.object, 'at', first(invocation).doc).doc)
+    )
+  },
+  first: invocation => itemOption(invocation, '0') ?? orNull([operand(invocation.object, Level.postfix), '[0]']),
+  last: invocation => itemOption(invocation, '-1') ?? orNull([operand(invocation.object, Level.postfix), '.at(-1)']),
   at: invocation => {
     const item = named(invocation.e, method(invocation.object, 'at', first(invocation).doc), 'value')
     return code(
@@ -259,7 +265,11 @@ const LIST: Readonly<Record<string, MethodTranslation>> = {
   map: oneToEach('map'),
   filter: oneToEach('filter'),
   flat_map: oneToEach('flatMap'),
-  find: invocation => orNull(method(invocation.object, 'find', ofOne(invocation)).doc),
+  find: invocation => {
+    const { e, object, type } = invocation
+    if (mayBeNull(itemOf(type))) return call(e.file.helper('found_option'), object.doc, ofOne(invocation))
+    return orNull(method(object, 'find', ofOne(invocation)).doc)
+  },
   any: oneToEach('some'),
   all: oneToEach('every'),
   fold: invocation => {
@@ -277,6 +287,11 @@ const LIST: Readonly<Record<string, MethodTranslation>> = {
     return sortedBy(invocation.e, invocation.object, first(invocation).doc, key.kind === 'fn' ? key.result : key)
   },
   slice: helpedOn('items_between')
+}
+
+/** Returns an item of a list as an option; null if a missing item is no other than `None`. */
+function itemOption({ e, object, type }: MethodCall, index: Doc): TypeScriptCode | null {
+  return mayBeNull(itemOf(type)) ? call(e.file.helper('item_option'), object.doc, index) : null
 }
 
 function sortedBy(e: Emitter, object: TypeScriptCode, key: Doc, type: Hir.Type): TypeScriptCode {
@@ -313,15 +328,24 @@ const DECIMAL: Readonly<Record<string, MethodTranslation>> = {
 const OPTION: Readonly<Record<string, MethodTranslation>> = {
   is_some: compared('!=', 'null'),
   is_none: compared('==', 'null'),
-  unwrap: helpedOn('unwrap_some'),
+  unwrap: ({ e, object, type }) => heldCode(e.file, call(e.file.helper('unwrap_some'), object.doc), itemOf(type)),
   unwrap_or: invocation => {
-    const { object } = invocation
+    const { e, object, type } = invocation
+    if (mayBeNull(itemOf(type))) {
+      const value = named(e, object, 'value')
+      const held = heldCode(e.file, stable(value), itemOf(type))
+      return code([value, ' == null ? ', operand(first(invocation), Level.choice), ' : ', held.doc], Level.choice)
+    }
     return orElse(object.withoutNull ?? operand(object, Level.and), operand(first(invocation), Level.and))
   },
   map: invocation => {
-    const value = named(invocation.e, invocation.object, 'value')
-    const applied = [operand(first(invocation), Level.postfix), argumentList([value])]
-    return code([value, ' == null ? null : ', applied], Level.choice)
+    const { e, object, type, types } = invocation
+    const value = named(e, object, 'value')
+    const held = heldCode(e.file, stable(value), itemOf(type))
+    const applied = code([operand(first(invocation), Level.postfix), argumentList([held.doc])])
+    const [mapped = ANY] = types
+    const some = mapped.kind === 'fn' ? someCode(e.file, applied, mapped.result) : applied
+    return code([value, ' == null ? null : ', some.doc], Level.choice)
   }
 }
 
@@ -338,6 +362,7 @@ const RESULT: Readonly<Record<string, MethodTranslation>> = {
 const MAP: Readonly<Record<string, MethodTranslation>> = {
   get: invocation => {
     const key = first(invocation).doc
+    if (isNamed(invocation.type, 'Map') && mayBeNull(itemOf(invocation.type))) return helpedOn('own_option')(invocation)
     // Every object inherits members such as `constructor`, so that a key that is not known may be one of them.
     const isKnown = typeof key === 'string' && /^'\w+'$/.test(key) && !(key.slice(1, -1) in {})
     if (!isKnown && isNamed(invocation.type, 'Map')) return helpedOn('own_value')(invocation)

@@ -1,6 +1,7 @@
 import type { Hir } from '@svc/contracts'
 import type { EmittedModule } from './module.ts'
 import { literal, longInt, propertyKey } from './names.ts'
+import { heldText } from './options.ts'
 import type { EmittedProgram } from './program.ts'
 import { breaks } from './uses.ts'
 import { ANY, isNamed } from './value-types.ts'
@@ -60,7 +61,7 @@ function builtinTest(
     inner === undefined ? NOTHING : patternTest(inner, at, innerType, file)
   switch (name) {
     case 'Some':
-      return all([test(`${value} != null`), within(value, held[0])])
+      return all([test(`${value} != null`), within(heldText(file, value, held[0] ?? ANY), held[0])])
     case 'None':
       return test(`${value} == null`)
     case 'Ok':

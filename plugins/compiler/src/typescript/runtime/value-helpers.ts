@@ -31,6 +31,61 @@ export function text(value: unknown): string {
 }
 `
   },
+  some: {
+    source: `/** \`Some(None)\` and the like: null would be \`None\`. */
+class SomeOfNull {
+  readonly value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
+  }
+
+  toJSON(): null {
+    return null
+  }
+}
+
+/** Returns \`Some(value)\`. */
+export function some<T>(value: T): T {
+  const is_marked = value === null || value === undefined || value instanceof SomeOfNull
+  return is_marked ? (new SomeOfNull(value) as T) : value
+}
+`
+  },
+  some_value: {
+    source: `/** Returns the value in an option that is not \`None\`. */
+export function some_value<T>(option: unknown): T {
+  return (option instanceof SomeOfNull ? option.value : option) as T
+}
+`,
+    needs: ['some']
+  },
+  item_option: {
+    source: `/** Returns an item of a list as an option; negative positions count from its end. */
+export function item_option<T>(items: readonly T[], index: number): T | null {
+  const at = index < 0 ? items.length + index : index
+  return at in items ? some(items[at] as T) : null
+}
+`,
+    needs: ['some']
+  },
+  found_option: {
+    source: `/** Returns the first item that passes a test, as an option. */
+export function found_option<T>(items: readonly T[], test: (item: T) => boolean): T | null {
+  const at = items.findIndex(item => test(item))
+  return at === -1 ? null : some(items[at] as T)
+}
+`,
+    needs: ['some']
+  },
+  own_option: {
+    source: `/** Returns the value of a key as an option. */
+export function own_option<T>(values: Readonly<Record<string, T>>, key: string): T | null {
+  return Object.hasOwn(values, key) ? some(values[key] as T) : null
+}
+`,
+    needs: ['some']
+  },
   text_of: {
     source: `/** Parts of a type that its values do not show. \`up\` refers to the fields or cases so many levels up. */
 interface Shape {
@@ -52,7 +107,7 @@ export function text_of(value: unknown, shape: Shape | null, outer: readonly Sha
     return text_of(value, outer[at] ?? null, outer.slice(0, at))
   }
   if (shape.option !== undefined) {
-    return value === null || value === undefined ? 'None' : \`Some(\${text_of(value, shape.option, outer)})\`
+    return value === null || value === undefined ? 'None' : \`Some(\${text_of(some_value(value), shape.option, outer)})\`
   }
   if (shape.result !== undefined) {
     const { _tag, value: held } = value as { readonly _tag: string; readonly value: unknown }
@@ -77,7 +132,7 @@ export function text_of(value: unknown, shape: Shape | null, outer: readonly Sha
   return held.length === 0 ? String(_tag) : \`\${String(_tag)}(\${held.map(([, each]) => each).join(', ')})\`
 }
 `,
-    needs: ['text']
+    needs: ['text', 'some_value']
   },
   size_of: {
     source: `/** Returns the number of items of a list, of characters of a string, or of entries of a record. */
