@@ -1,4 +1,5 @@
-const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' })
+/** Made on first use, since that takes milliseconds. */
+let segmenter: Intl.Segmenter | undefined
 /** Code units that are segmented at once. The iterator of V8 takes time proportional to the whole text for each step. */
 const WINDOW = 256
 
@@ -10,6 +11,7 @@ export interface Cluster {
 
 /** Yields the grapheme clusters of a text. Lazy, in linear time. */
 export function* clustersOf(text: string): Generator<Cluster, undefined> {
+  segmenter ??= new Intl.Segmenter('und', { granularity: 'grapheme' })
   let window = WINDOW
   for (let from = 0; from < text.length; ) {
     const end = windowEnd(text, from + window)

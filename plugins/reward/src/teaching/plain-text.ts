@@ -3,7 +3,7 @@ export const MAX_GRAPHEMES = 400
 /** Maximum UTF-16 units that are read of an answer: one cluster can have any number of them. */
 export const MAX_READ = 4_000
 
-const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' })
+let segmenter: Intl.Segmenter | undefined
 /** White space, control characters, halves of characters, and invisible ones that change the order of text. Emojis need U+200D. */
 const UNSHOWN = /[\s\p{Cc}\p{Co}\p{Cs}\p{Zl}\p{Zp}]+|(?!\u200d)\p{Cf}/gu
 
@@ -17,15 +17,21 @@ export function plainText(text: string, limit = MAX_GRAPHEMES): string {
     .replace(UNSHOWN, match => (/^\p{Cf}$/u.test(match) ? '' : ' '))
     .trim()
   let count = 0
-  for (const { index } of segmenter.segment(line)) {
+  for (const { index } of clustersOf(line)) {
     if (count === limit - 1 && !isLast(line, index)) return `${line.slice(0, index).trimEnd()}…`
     count += 1
   }
   return line
 }
 
+/** Returns the grapheme clusters. The segmenter is made on first use, since that takes milliseconds. */
+function clustersOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter('und', { granularity: 'grapheme' })
+  return segmenter.segment(text)
+}
+
 function isLast(line: string, index: number): boolean {
-  const rest = segmenter.segment(line.slice(index))[Symbol.iterator]()
+  const rest = clustersOf(line.slice(index))[Symbol.iterator]()
   rest.next()
   return rest.next().done === true
 }
