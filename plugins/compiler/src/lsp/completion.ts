@@ -10,6 +10,7 @@ import { isNativeFunction } from '../types/natives/natives-contract.ts'
 import type { Analysis } from './analysis.ts'
 import { CompletionItems, callSnippet } from './completion-items.ts'
 import { cursorContext } from './cursor-context.ts'
+import { argumentCompletions, callerCompletions, conditionCompletions } from './decorator-arguments.ts'
 import { memberCompletions, tableOperations } from './member-completion.ts'
 import { declarationOf, membersOf, namespacesIn, snippetOf } from './natives.ts'
 import { callSignature, sourceOf } from './signatures.ts'
@@ -34,6 +35,16 @@ export function completions(analysis: Analysis, position: Position): CompletionI
     case 'decorator':
       items.words(DECORATOR_WORDS, CompletionItemKind.Keyword, '1')
       for (const name of DECORATORS) items.add(name, CompletionItemKind.Keyword)
+      break
+    case 'argument':
+      argumentCompletions(items, context.decorator, context.argument)
+      break
+    case 'rule':
+      if (context.path.length > 0) callerCompletions(items, context.path)
+      else {
+        if (context.table !== null) columns(items, context.table, analysis)
+        conditionCompletions(items)
+      }
       break
     case 'type':
       types(items, parsed.module)

@@ -9,6 +9,13 @@ export type CursorContext =
   | { readonly kind: 'decorator'; readonly from: number }
   /** After a dot. `path` holds the words before it; it is empty if other syntax precedes the dot. */
   | { readonly kind: 'member'; readonly path: readonly string[]; readonly from: number }
+  /**
+   * An argument of a decorator. `argument` is the name of the one that contains the cursor; null where a name or a value
+   * without one begins.
+   */
+  | { readonly kind: 'argument'; readonly decorator: string; readonly argument: string | null; readonly from: number }
+  /** In the condition of a row rule. `table` is null if none follows; `path` holds the words before a dot. */
+  | { readonly kind: 'rule'; readonly table: string | null; readonly path: readonly string[]; readonly from: number }
   | { readonly kind: 'type'; readonly from: number }
   /** A column of a table. `logic` is true if `and`, `or` and `not` are also allowed. */
   | { readonly kind: 'column'; readonly table: string; readonly logic: boolean; readonly from: number }
@@ -19,6 +26,12 @@ export type CursorContext =
 
 const RECORD_CALLS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
 const LOGIC: ReadonlySet<string> = new Set(['and', 'or', 'not'])
+
+/** Decorators whose arguments have completions of their own. Others have expressions of the program. */
+const WITH_ARGUMENTS: ReadonlySet<string> = new Set('auth rate_limit cors webhook endpoint rule uses'.split(' '))
+
+/** Maximum number of tokens between the cursor in a row rule and its table. */
+const MAX_RULE_TOKENS = 500
 
 /** Finds the context from the tokens before the cursor, since incomplete code rarely parses. */
 export function cursorContext(tokens: TokenList, offset: number): CursorContext {
@@ -52,6 +65,8 @@ class ContextReader {
     const before = tokens.kind(previous)
     // A dot at the end of a line does not begin a member.
     const isNear = !/[\r\n]/.test(tokens.source.slice(tokens.end(previous), from))
+    const inDecorator = this.#decorator(previous, from)
+    if (inDecorator !== null) return inDecorator
     if (before === Kind.Dot && isNear) return { kind: 'member', path: this.#path(previous), from }
     if (before === Kind.To || before === Kind.Arrow) return { kind: 'type', from }
     const opening = this.#opening(previous)
@@ -113,6 +128,49 @@ class ContextReader {
       depth--
     }
     return -1
+  }
+
+  /** Returns the context in the arguments of a decorator that has completions of its own; null elsewhere. */
+  #decorator(previous: number, from: number): CursorContext | null {
+    const tokens = this.#tokens
+    let opening = this.#opening(previous)
+    let isNested = false
+    while (opening > 0 && tokens.kind(opening) === Kind.LeftParen && tokens.kind(opening - 1) !== Kind.Decorator) {
+      opening = this.#opening(opening - 1)
+      isNested = true
+    }
+    if (opening < 1 || tokens.kind(opening) !== Kind.LeftParen) return null
+    const decorator = tokens.text(opening - 1).slice(1)
+    if (!WITH_ARGUMENTS.has(decorator)) return null
+    const first = this.#argument(opening, previous)
+    const isNamed = first < previous && this.#isName(first) && tokens.kind(first + 1) === Kind.Colon
+    const argument = isNamed ? tokens.text(first) : null
+    if (decorator === 'rule' && argument !== null) {
+      const path = tokens.kind(previous) === Kind.Dot ? this.#path(previous) : []
+      return { kind: 'rule', table: this.#declaredAfter(previous), path, from }
+    }
+    return isNested || tokens.kind(previous) === Kind.Dot ? null : { kind: 'argument', decorator, argument, from }
+  }
+
+  /** Returns the first token of the argument that contains a token; the list begins at `opening`. */
+  #argument(opening: number, index: number): number {
+    let depth = 0
+    for (let at = index; at > opening; at--) {
+      const kind = this.#tokens.kind(at)
+      if (kind === Kind.RightParen || kind === Kind.RightBracket) depth++
+      else if (kind === Kind.LeftParen || kind === Kind.LeftBracket) depth--
+      else if (kind === Kind.Comma && depth <= 0) return at + 1
+    }
+    return opening + 1
+  }
+
+  /** Returns the name of the next type that is declared after a token; null if none follows soon. */
+  #declaredAfter(index: number): string | null {
+    const tokens = this.#tokens
+    for (let at = index; at < Math.min(index + MAX_RULE_TOKENS, tokens.length - 1); at++) {
+      if (tokens.kind(at) === Kind.Type && tokens.kind(at + 1) === Kind.TypeIdentifier) return tokens.text(at + 1)
+    }
+    return null
   }
 
   #column(opening: number, previous: number, from: number): CursorContext | null {

@@ -30,7 +30,7 @@ import { asList, coerce, conversionTo, reportMismatch, unwrapped } from './conve
 import { inferIndex, inferMember, inferTupleIndex } from './members.ts'
 import { inferBinary, inferRight, inferUnary, type Joined, join, operands } from './operators.ts'
 import { checkOperand, checkOptions, isDetached } from './options.ts'
-import { inferElement } from './pages/views.ts'
+import { inferChildren, inferElement } from './pages/views.ts'
 import { bindLocal, bindPattern } from './patterns.ts'
 import { checkRecord, inferRecord, inferStruct } from './records.ts'
 import { checkMutable, inferName } from './resolve.ts'
@@ -234,7 +234,7 @@ export class BodyInference implements Inference {
       case 'Element':
         return inferElement(this, expression)
       case 'ElementFragment':
-        for (const child of expression.children) this.inferDiscarded(child)
+        inferChildren(this, expression.children)
         return ELEMENT
       case 'Missing':
         return ERROR

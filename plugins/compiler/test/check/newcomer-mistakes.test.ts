@@ -68,6 +68,18 @@ const MISTAKES: readonly Mistake[] = [
     advice: 'from `Hello`'
   },
   {
+    what: 'text without quotes in a fragment',
+    source: 'component C() { view: <>Hello there</> }',
+    at: 'Hello there',
+    advice: 'write "Hello there"'
+  },
+  {
+    what: 'a call in the text of a fragment',
+    source: 'fn f() to int { 1 }\ncomponent C() { view: <><b>"a"</b> "n: {f()}"</> }',
+    at: '{f()}',
+    advice: '"…" {f()}'
+  },
+  {
     what: 'a call in the text of a view',
     source: 'fn f() to int { 1 }\ncomponent C() { view: <p>"n: {f()}"</p> }',
     at: '{f()}',

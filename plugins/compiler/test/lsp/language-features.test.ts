@@ -261,6 +261,42 @@ fn g() to {
   t.same(await offered(file, 'a text.|'), [])
 })
 
+t.test('completion offers the words of decorators and of row rules', async t => {
+  const file = await editor.open(
+    'guards.vox',
+    `@table
+@rule(read: owner is user.id or (user.roles.contains("admin") and own), in)
+@rule()
+type Note { owner: str shared: bool }
+@auth(provider: se) @rate_limit(by: ip, pe)
+@query fn mine() uses db to int { 1 }
+@endpoint(kind: qu) fn other() to int { 1 }
+@uses(ne) fn third() { }
+@require(th) fn fourth() { }
+@table @rule(read: user.
+`
+  )
+  const includes = async (mark: string, wanted: string[], unwanted: string[] = ['third', 'print', 'fn']) => {
+    const labels = await offered(file, mark)
+    for (const label of wanted) t.ok(labels.includes(label), `${mark} offers ${label}`)
+    for (const label of unwanted) t.notOk(labels.includes(label), `${mark} does not offer ${label}`)
+  }
+  await includes('read: |owner', ['owner', 'shared', '_id', 'user', 'not', 'true'])
+  await includes('and own|', ['owner', 'user'])
+  await includes('is user.|id', ['id', 'roles', 'scopes', 'provider'], ['owner', 'third'])
+  await includes('(user.roles.|contains', ['contains'], ['id', 'owner'])
+  await includes('own), in|)', ['read', 'insert', 'update', 'delete'])
+  await includes('@rule(|)', ['read', 'insert', 'update', 'delete'])
+  await includes('provider: se|', ['session', 'jwt', 'api_key'])
+  await includes('@auth(|provider', ['provider', 'optional', 'redirect'])
+  await includes('by: |ip', ['ip', 'user', 'api_key'])
+  await includes('by: ip, pe|', ['per', 'max'])
+  await includes('kind: qu|', ['query', 'mutation', 'server'])
+  await includes('@uses(ne|', ['net', 'fs', 'db_read'])
+  await includes('@require(th|', ['third', 'print'], [])
+  await includes('@table @rule(read: user.|', ['id', 'roles'], ['third'])
+})
+
 t.test('completion inserts snippets', async t => {
   const file = await editor.open('snippet.vox', 'fn helper(a: int, b: int = 1) to int { a }\nfn f() { he }\n')
   const found = await editor.connection.sendRequest(CompletionRequest.type, file.at('{ he|'))

@@ -37,10 +37,14 @@ export function inferElement(inference: Inference, element: Element): Type {
     } else inference.check(value, prop.type, whyOf(element, prop))
   }
   if (props !== null) checkPresence(context, element, props)
-  // Children are shown, whatever the types of their branches are.
-  const words = checkText(context, children ?? [])
-  for (const child of children ?? []) if (!words.has(child)) inference.inferDiscarded(child)
+  inferChildren(inference, children ?? [])
   return ELEMENT
+}
+
+/** Finds the types of the children of an element or a fragment: they are shown, whatever their branches are. */
+export function inferChildren(inference: Inference, children: readonly Expression[]): void {
+  const words = checkText(inference.context, children)
+  for (const child of children) if (!words.has(child)) inference.inferDiscarded(child)
 }
 
 /** Attributes of HTML take any value; a block is the body of a handler. */
