@@ -1,4 +1,5 @@
 import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from './hir.ts'
+import { type DeclaredTypes, TypeNames } from './type-names.ts'
 
 /** A function or route that is called over HTTP, with its calling convention. */
 export interface HttpEndpoint {
@@ -121,10 +122,14 @@ export function isOptionalType(type: HirType | null): boolean {
   return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Option'
 }
 
-/** Returns the type of the response body. For a `Result` that is its value type, since an error becomes a status. */
-export function answerType(type: HirType | null): HirType | null {
-  const isResult = typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Result'
-  return isResult ? (type.Generic[1][0] ?? null) : type
+/**
+ * Returns the type of the response body. For a `Result`, also one that has another name, that is its value type, since
+ * an error becomes a status.
+ */
+export function answerType(type: HirType | null, module: DeclaredTypes): HirType | null {
+  const named = type === null ? null : new TypeNames(module).unaliased(type)
+  const isResult = typeof named === 'object' && named !== null && 'Generic' in named && named.Generic[0] === 'Result'
+  return isResult ? (named.Generic[1][0] ?? null) : type
 }
 
 /**
@@ -133,9 +138,9 @@ export function answerType(type: HirType | null): HirType | null {
  */
 export function isResponseRoute(
   { kind, returns }: Pick<HttpEndpoint, 'kind' | 'returns'>,
-  { types, tables }: Pick<HirModule, 'types' | 'tables'>
+  { types, tables }: DeclaredTypes
 ): boolean {
-  const type = answerType(returns)
+  const type = answerType(returns, { types, tables })
   if (kind !== 'route' || type === null || typeof type === 'string' || !('Named' in type)) return false
   return type.Named === 'Response' && ![...types, ...tables].some(({ name }) => name === 'Response')
 }

@@ -8,13 +8,19 @@ export type NamedType =
   /** Columns of a table, without `_id`. */
   | { readonly kind: 'row'; readonly fields: readonly HirNamedField[] }
 
+/** Declarations of types. */
+export type DeclaredTypes = Pick<HirModule, 'types' | 'tables'>
+
+/** Maximum number of aliases between a name and its type. An alias of itself has no meaning. */
+const MAX_ALIASES = 100
+
 /** The types that a module declares. */
 export class TypeNames {
   readonly #types: ReadonlyMap<string, HirModule['types'][number]>
   readonly #tables: ReadonlyMap<string, HirModule['tables'][number]>
   readonly #constructors = new Map<string, string>()
 
-  constructor({ types, tables }: HirModule) {
+  constructor({ types, tables }: DeclaredTypes) {
     this.#types = new Map(types.map(each => [each.name, each]))
     this.#tables = new Map(tables.map(each => [each.name, each]))
     for (const { name, variants } of types) {
@@ -36,6 +42,18 @@ export class TypeNames {
     if (alias !== undefined) return { kind: 'alias', type: substitute(alias, given) }
     if (variants.length === 0) return { kind: 'struct', fields: filled(fields) }
     return { kind: 'choice', variants: variants.map(each => ({ ...each, fields: filled(each.fields) })) }
+  }
+
+  /** Returns the type that a name stands for, if it is an alias. */
+  unaliased(type: HirType): HirType {
+    let found = type
+    for (let count = 0; count < MAX_ALIASES && typeof found === 'object'; count++) {
+      const [name, args] = 'Named' in found ? [found.Named, []] : 'Generic' in found ? found.Generic : ['', []]
+      const declared = this.resolve(name, args)
+      if (declared?.kind !== 'alias') return found
+      found = declared.type
+    }
+    return found
   }
 
   /** Returns the type of a constructor, if that type has no parameters. */

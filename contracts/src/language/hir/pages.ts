@@ -77,7 +77,7 @@ export interface Form extends Head<'Form'> {
 
 export interface FormField {
   readonly name: string
-  readonly annotation: HirType
+  readonly type: Type
   readonly rules: readonly FormRule[]
 }
 

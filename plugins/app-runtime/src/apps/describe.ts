@@ -35,7 +35,7 @@ export function describeRoutes({ program, endpoints }: ServedApp, auth: Route['a
       params,
       inputs: params.map(param => `${param.name}: ${param.type}${param.required ? '' : ' (optional)'}`).join(', '),
       body: httpInputOf(endpoint).body.kind,
-      returns: typeName(answerType(returns)),
+      returns: typeName(answerType(returns, program.module)),
       auth,
       ...defined({ schema: withSchemas ? schemas.whole(schemas.ofParams(declared)) : undefined })
     }

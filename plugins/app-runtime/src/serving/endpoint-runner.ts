@@ -64,7 +64,7 @@ export class EndpointRunner {
     this.#limits = limits
     this.#inTransaction = inTransaction
     this.#read = argumentsOf(endpoint, types)
-    const { returns } = endpoint
+    const returns = types.unaliased(endpoint.returns)
     const [item, error] =
       typeof returns === 'object' && returns !== null && 'Generic' in returns ? returns.Generic[1] : []
     this.#isResult = item !== undefined && isGeneric(returns, 'Result')

@@ -43,6 +43,11 @@ export class WireTypes {
     })
   }
 
+  /** Returns the type that a name stands for, if it is an alias. */
+  unaliased(type: HirType | null): HirType | null {
+    return type === null ? null : this.#names.unaliased(type)
+  }
+
   /**
    * Encodes a value to JSON with bigints. Throws `RUN_RESULT` if the value has another type. With the type null, any
    * value except a function is accepted.

@@ -37,6 +37,16 @@ fn refuse(n: int) to Result[int, Problem] {
 @server
 fn plain() to Result[int] { Error("NotFound") }
 
+type Added = Result[int, Problem]
+type Saved = Added
+
+@mutation
+fn add_as_saved(title: str) to Saved {
+    let id = add(title)?
+    if title is "bad" { return Error(Conflict(title)) }
+    Ok(id)
+}
+
 @query
 fn count() to int { db.Note.count() }
 
@@ -90,6 +100,16 @@ t.test('an Error has the status of its variant name, and never a success status'
     { status: 500, body: { error: 'NotFound' } },
     'a text is not a variant name'
   )
+})
+
+t.test('a Result with another name answers as a Result does, and its Error rolls back', async t => {
+  t.match(await app.post('/api/mutation/add_as_saved', { title: 'good' }), { status: 200, body: Number })
+  const before = await count()
+  t.match(await app.post('/api/mutation/add_as_saved', { title: 'bad' }), {
+    status: 409,
+    body: { code: 'RUN_REFUSED', details: { _tag: 'Conflict', title: 'bad' } }
+  })
+  t.equal(await count(), before)
 })
 
 t.test('a nested mutation joins the outer transaction, even if it returns an Error', async t => {

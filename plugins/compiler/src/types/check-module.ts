@@ -230,6 +230,11 @@ function paramTypes(
   const types = (params: readonly { readonly type: Type }[]): readonly Type[] =>
     params.map(({ type }) => resolved(type))
   if (isCallable(declaration)) return types(declarations.signature(declaration).params)
+  if (declaration.kind === 'Form') {
+    return declaration.items.flatMap(item =>
+      item.kind === 'FormField' ? [resolved(declarations.read(item.type))] : []
+    )
+  }
   if (handler?.kind === 'Transition') {
     return types(declarations.params(handler.params, declarations.scopeOf(declaration), false))
   }

@@ -1,7 +1,8 @@
-import { type Hir, type HirParam, type HirType, pathParameters } from '@svc/contracts'
+import { type Hir, type HirType, pathParameters } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import { joinedPath } from '../syntax/page-path.ts'
-import { isOption, TypeImports } from '../typescript/types.ts'
+import { TypeImports } from '../typescript/types.ts'
+import { ANY, isNamed } from '../typescript/value-types.ts'
 import { isOptional, responseTypeOf } from './endpoints.ts'
 import { componentModule, viewNamed, type WebModule } from './web-module.ts'
 
@@ -25,7 +26,14 @@ export interface RouteProperty extends Hir.ViewProperty {
 
 export interface RouteLoader {
   readonly query: string
-  readonly params: readonly HirParam[]
+  readonly params: readonly LoaderParam[]
+}
+
+export interface LoaderParam {
+  readonly name: string
+  readonly type: Hir.Type
+  /** True if the client may omit it. */
+  readonly isOptional: boolean
 }
 
 /** A fallback component, and its property for an error message, if it has one. */
@@ -112,13 +120,20 @@ class RouteReader {
     const query = this.#web.hir.query_fns.find(fn => fn.name === name)
     if (query === undefined) return null
     const known = new Set(pathParameters(path))
-    const missing = query.params.find(param => !isOptional(param) && !known.has(param.name) && !isText(param))
+    const { locals, params: ids } = query.code
+    const params = query.params.map((param, index): LoaderParam => {
+      return { name: param.name, type: locals[ids[index] ?? -1]?.type ?? ANY, isOptional: isOptional(param) }
+    })
+    const missing = params.find(param => {
+      const isNeeded = !param.isOptional && !isNamed(param.type, 'Option', 'str')
+      return isNeeded && !known.has(param.name)
+    })
     if (missing !== undefined) {
       const message = `the loader \`${name}\` needs \`${missing.name}\`, which the path \`${path}\` does not have`
       const suggestion = `add \`:${missing.name}\` to the path, or give the parameter a default`
       this.#report('web.route.missing_parameter', message, loader, [suggestion])
     }
-    return { query: query.name, params: query.params }
+    return { query: query.name, params }
   }
 
   #properties(component: Hir.Reference, path: string, loader: RouteLoader | null): RouteProperty[] {
@@ -130,9 +145,8 @@ class RouteReader {
     const found: RouteProperty[] = []
     for (const property of properties) {
       if (property === taker) found.push({ ...property, from: 'data' })
-      else if (inPath.has(property.name) || isText({ type_ann: property.annotation }))
-        found.push({ ...property, from: 'param' })
-      else if (!property.isOptional && !isOption(property.annotation)) {
+      else if (inPath.has(property.name) || isText(property)) found.push({ ...property, from: 'param' })
+      else if (!property.isOptional && !isOptionType(property)) {
         const message = `\`${component.name}\` needs \`${property.name}\`, which neither the path nor a loader provides`
         const suggestion = 'give the route a loader that returns that type, or give the parameter a default'
         this.#report('web.route.missing_property', message, component, [suggestion])
@@ -145,12 +159,19 @@ class RouteReader {
   #accepts(property: Hir.ViewProperty, { query }: RouteLoader): boolean {
     const fn = this.#web.hir.query_fns.find(each => each.name === query)
     const print = (type: HirType | null): string => this.#web.types.print(type, new TypeImports())
-    const [expected, result] = [print(property.annotation), print(fn === undefined ? null : responseTypeOf(fn))]
+    const [expected, result] = [
+      print(property.annotation),
+      print(fn === undefined ? null : responseTypeOf(fn, this.#web))
+    ]
     return expected === result || expected === `${result} | null` || expected.includes('any') || result.includes('any')
   }
 }
 
 /** True for types that a path segment can represent. */
-function isText({ type_ann }: Pick<HirParam, 'type_ann'>): boolean {
-  return type_ann !== null && typeof type_ann === 'object' && 'Named' in type_ann && type_ann.Named === 'str'
+function isText({ type }: Hir.ViewProperty): boolean {
+  return type !== null && isNamed(type, 'str')
+}
+
+function isOptionType({ type }: Hir.ViewProperty): boolean {
+  return type !== null && isNamed(type, 'Option')
 }

@@ -28,8 +28,11 @@ export function endpointsOf({ query_fns, mutation_fns, server_fns }: HirModule):
 }
 
 /** Returns the type of a successful response: the value type of a `Result`. Its error becomes a status. */
-export function responseTypeOf({ return_type }: Pick<HirEndpoint, 'return_type'>): HirType | null {
-  return answerType(return_type)
+export function responseTypeOf(
+  { return_type }: Pick<HirEndpoint, 'return_type'>,
+  { hir }: Pick<WebModule, 'hir'>
+): HirType | null {
+  return answerType(return_type, hir)
 }
 
 /** True if a caller may omit a parameter. */

@@ -1,6 +1,5 @@
 import { pathParameters } from '@svc/contracts'
 import { handlerArguments, hookEntry, isOptional } from '../../app-hooks/hook-entries.ts'
-import { lowerType } from '../../hir/lower-types.ts'
 import type { AppHook, Param } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
 import { bare, entryKey, entryValue } from '../../syntax/entries.ts'
@@ -197,10 +196,12 @@ class HookPrinter {
       return `async ${text.includes('params[') ? 'params' : '()'} => ${text}`
     }
     const { values, params } = this.#values(value, [...inPath, ...offers])
+    const body = value.kind === 'Identifier' ? this.#file.program.body(value.name) : null
+    const types = body?.params.map(local => body.locals[local]?.type) ?? []
     const args = values.map((each, index) => {
       const param = params[index]
       if (each === null || param === undefined) return omittedArgument(param)
-      return fromText(param.type === null ? null : lowerType(param.type), `params[${literal(each)}]`)
+      return fromText(types[index] ?? null, `params[${literal(each)}]`)
     })
     const head = args.some(each => each.includes('params[')) ? 'params' : '()'
     return `async ${head} => valueOf(await ${this.#callee(value)}(${args.join(', ')}))`

@@ -1,8 +1,9 @@
-import type { Hir, HirType } from '@svc/contracts'
+import type { Hir } from '@svc/contracts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
 import { type Build, EmittedModule, FORMS_MODULE } from '../../typescript/module.ts'
 import { literal } from '../../typescript/names.ts'
+import { isNamed, itemOf } from '../../typescript/value-types.ts'
 import { kebabCase } from '../../web-ir/attribute-names.ts'
 import { viewsOf, type WebModule } from '../web-module.ts'
 
@@ -97,11 +98,9 @@ function inputOf(field: Hir.FormField, hasFiles: boolean): Input {
   return { field, name, label: textRule(field, 'label') ?? labelOf(name), files: hasFiles ? fileCount(field) : null }
 }
 
-function fileCount(field: Hir.FormField): FileCount {
-  if (typeName(field) === 'File') return isOptional(field) ? 'optional' : 'one'
-  const { annotation } = field
-  const isList = typeof annotation === 'object' && 'Generic' in annotation && annotation.Generic[0] === 'List'
-  return isList && nameOf(annotation.Generic[1][0]) === 'File' ? 'many' : null
+function fileCount({ type }: Hir.FormField): FileCount {
+  if (isNamed(valueTypeOf(type), 'File')) return isNamed(type, 'Option') ? 'optional' : 'one'
+  return isNamed(type, 'List') && isNamed(itemOf(type), 'File') ? 'many' : null
 }
 
 /** Returns the code that refuses files above the size of the rule `max_bytes`, before they are sent. */
@@ -118,7 +117,8 @@ function sizeCheck({ field, name, label, files }: Input): string[] {
 
 function fieldText({ field, name, label, files }: Input): string {
   const kind = field.rules.find(rule => KINDS.has(rule.name))?.name
-  const ofType = { int: 'number', float: 'number', bool: 'checkbox' }[typeName(field)] ?? 'text'
+  const value = valueTypeOf(field.type)
+  const ofType = isNamed(value, 'int', 'float') ? 'number' : isNamed(value, 'bool') ? 'checkbox' : 'text'
   const type = files === null ? (kind ?? ofType) : 'file'
   const isNeeded = files === 'one' || field.rules.some(rule => rule.name === 'required')
   const attributes = field.rules.flatMap(({ name: rule, value }) => {
@@ -126,7 +126,7 @@ function fieldText({ field, name, label, files }: Input): string {
     return attribute === undefined || value === null ? [] : [`${attribute}={${literalText(value)}}`]
   })
   // Types with fractions need a step that allows them.
-  const step = typeName(field) === 'float' && !attributes.some(each => each.startsWith('step')) ? ['step="any"'] : []
+  const step = isNamed(value, 'float') && !attributes.some(each => each.startsWith('step')) ? ['step="any"'] : []
   const input = [
     `name=${JSON.stringify(name)}`,
     `type="${type}"`,
@@ -175,37 +175,18 @@ function valueText({ field, name: key, files }: Input, intOf: (text: string) => 
     case 'many':
       return `data.getAll(${name}).filter(each => ${isChosen}) as globalThis.File[]`
   }
-  const orNull = (text: string): string => (isOptional(field) ? `${given} === '' ? null : ${text}` : text)
-  switch (typeName(field)) {
-    case 'bool':
-      return `data.has(${name})`
-    case 'int':
-      return orNull(intOf(given))
-    case 'float':
-      return orNull(`Number(${given})`)
-    default:
-      return isOptional(field) ? `String(${given} ?? '') || null` : `String(${given} ?? '')`
-  }
+  const isOptional = isNamed(field.type, 'Option')
+  const value = valueTypeOf(field.type)
+  const orNull = (text: string): string => (isOptional ? `${given} === '' ? null : ${text}` : text)
+  if (isNamed(value, 'bool')) return `data.has(${name})`
+  if (isNamed(value, 'int')) return orNull(intOf(given))
+  if (isNamed(value, 'float')) return orNull(`Number(${given})`)
+  return isOptional ? `String(${given} ?? '') || null` : `String(${given} ?? '')`
 }
 
-function isOptional({ annotation }: Hir.FormField): boolean {
-  return optionItem(annotation) !== undefined
-}
-
-/** Returns the type inside of an Option; undefined for other types. */
-function optionItem(type: HirType): HirType | undefined {
-  return typeof type === 'object' && 'Generic' in type && type.Generic[0] === 'Option' ? type.Generic[1][0] : undefined
-}
-
-function typeName({ annotation }: Hir.FormField): string {
-  return nameOf(optionItem(annotation) ?? annotation)
-}
-
-/** Returns the name of a type without its arguments; '' for other types. */
-function nameOf(type: HirType | undefined): string {
-  if (typeof type !== 'object') return ''
-  const name = 'Named' in type ? type.Named : 'Generic' in type ? type.Generic[0] : ''
-  return name.split('.').at(-1) ?? ''
+/** Returns the type inside of an Option; other types as they are. */
+function valueTypeOf(type: Hir.Type): Hir.Type {
+  return isNamed(type, 'Option') ? itemOf(type) : type
 }
 
 function textRule({ rules }: Hir.FormField, name: string): string | null {

@@ -82,7 +82,7 @@ function memberText(web: WebModule, endpoint: HttpEndpoint, name: string, types:
     ...(body.kind === 'any' ? [`${bodyName(params)}?: unknown`] : [])
   ]
   const isResponse = isResponseRoute(endpoint, web.hir)
-  const result = isResponse ? 'globalThis.Response' : web.types.result(answerType(endpoint.returns), types)
+  const result = isResponse ? 'globalThis.Response' : web.types.result(answerType(endpoint.returns, web.hir), types)
   const address = addressText(shown, path)
   const kind = endpoint.kind === 'query' ? '$json' : '$text'
   const target = query.length === 0 ? address : `${address} + ${kind}(${argumentObject(query)})`

@@ -129,7 +129,7 @@ export function expressServerFile(web: WebModule): EmittedFile {
     isQuery: endpoint.kind === 'query',
     params: endpoint.params,
     pathParams: [] as string[],
-    responseType: web.types.result(responseTypeOf(endpoint), imports)
+    responseType: web.types.result(responseTypeOf(endpoint, web), imports)
   }))
   const routes = web.hir.routes.map(({ method, path, params = [], return_type }) => ({
     name: `${method} ${path}`.toLowerCase(),
@@ -140,7 +140,7 @@ export function expressServerFile(web: WebModule): EmittedFile {
     pathParams: [...path.matchAll(/:([a-z_]\w*)|\{([a-z_]\w*)\}/gi)].map(([, colon, braces]) => colon ?? braces ?? ''),
     responseType: isResponseRoute({ kind: 'route', returns: return_type }, web.hir)
       ? 'globalThis.Response'
-      : web.types.result(responseTypeOf({ return_type }), imports)
+      : web.types.result(responseTypeOf({ return_type }, web), imports)
   }))
   const all = [...endpoints, ...routes]
   const members = all.map(({ name, params, pathParams, responseType }) => {

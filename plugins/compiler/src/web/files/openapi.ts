@@ -98,7 +98,10 @@ function operationOf(
     responses: {
       '200': isResponseRoute(endpoint, hir)
         ? { description: 'A response that the program makes.', content: { '*/*': {} } }
-        : { description: 'The result.', content: { 'application/json': { schema: schemas.of(answerType(returns)) } } },
+        : {
+            description: 'The result.',
+            content: { 'application/json': { schema: schemas.of(answerType(returns, hir)) } }
+          },
       ...Object.fromEntries(errors)
     }
   }

@@ -148,7 +148,7 @@ function isScalar({ type_ann }: HirParam): boolean {
 function mutationHook(web: WebModule, endpoint: Endpoint, hook: string, imports: TypeImports): string {
   const { name, params } = endpoint
   imports.value(QUERY_LIBRARY, 'useMutation')
-  const type = web.types.result(responseTypeOf(endpoint), imports)
+  const type = web.types.result(responseTypeOf(endpoint, web), imports)
   const input = params.length === 0 ? 'void' : argumentsType(web, params, imports)
   const parameter = params.length === 0 ? '()' : 'input'
   const args = params.map(param => `input.${param.name}`)

@@ -1,10 +1,17 @@
-import { type AuthRule, type HirParam, type HirType, httpEndpointsOf } from '@svc/contracts'
+import { type AuthRule, type Hir, httpEndpointsOf } from '@svc/contracts'
 import type { EmittedFile } from '../../typescript/emitted-file.ts'
 import { header } from '../../typescript/header.ts'
 import { literal, propertyKey, valueName } from '../../typescript/names.ts'
 import { TypeImports } from '../../typescript/types.ts'
-import type { ClientRoute, ClientRoutes, RouteFallback, RouteLoader, RouteProperty } from '../client-routes.ts'
-import { isOptional } from '../endpoints.ts'
+import { ANY, isNamed, itemOf } from '../../typescript/value-types.ts'
+import type {
+  ClientRoute,
+  ClientRoutes,
+  LoaderParam,
+  RouteFallback,
+  RouteLoader,
+  RouteProperty
+} from '../client-routes.ts'
 import { componentModule, type WebModule } from '../web-module.ts'
 
 const TYPES = `/** Path and query parameters, by name. */
@@ -212,39 +219,32 @@ class ManifestPrinter {
     return `createElement(${this.imports.value(module, component)}${props})`
   }
 
-  #textProperty({ name, annotation, isOptional: canBeMissing }: RouteProperty): string {
+  #textProperty({ name, type, isOptional: canBeMissing }: RouteProperty): string {
     const text = `params[${literal(name)}]`
-    if (!canBeMissing) return `${propertyKey(name)}: ${this.#fromText(annotation, text)}`
-    return `...(${text} === undefined ? {} : { ${propertyKey(name)}: ${this.#fromText(annotation, text)} })`
+    if (!canBeMissing) return `${propertyKey(name)}: ${this.#fromText(type, text)}`
+    return `...(${text} === undefined ? {} : { ${propertyKey(name)}: ${this.#fromText(type, text)} })`
   }
 
-  #args(params: readonly HirParam[]): string {
+  #args(params: readonly LoaderParam[]): string {
     return params.map(param => this.#arg(param)).join(', ')
   }
 
-  #arg(param: HirParam): string {
-    const text = `params[${literal(param.name)}]`
-    if (!isOptional(param)) return this.#fromText(param.type_ann, text)
-    return `${text} === undefined ? undefined : ${this.#fromText(param.type_ann, text)}`
+  #arg({ name, type, isOptional }: LoaderParam): string {
+    const text = `params[${literal(name)}]`
+    if (!isOptional && !isNamed(type, 'Option')) return this.#fromText(type, text)
+    return `${text} === undefined ? ${isOptional ? 'undefined' : 'null'} : ${this.#fromText(type, text)}`
   }
 
-  #fromText(type: HirType | null, text: string): string {
+  #fromText(type: Hir.Type | null, text: string): string {
     return fromText(type, text, this.#hasClient ? '$client.$int' : 'Number')
   }
 }
 
 /** Returns code that converts a path or query parameter, a string, to a value of the type. `toInt` reads an int. */
-export function fromText(type: HirType | null, text: string, toInt = 'Number'): string {
-  const name = typeof type === 'object' && type !== null ? nameOf(type) : ''
-  if (name === 'int' || name === 'Id') return `${toInt}(${text})`
-  if (name === 'float') return `Number(${text})`
-  if (name === 'bool') return `${text} === 'true'`
+export function fromText(type: Hir.Type | null, text: string, toInt = 'Number'): string {
+  const value = type === null ? ANY : isNamed(type, 'Option') ? itemOf(type) : type
+  if (isNamed(value, 'int')) return `${toInt}(${text})`
+  if (isNamed(value, 'float')) return `Number(${text})`
+  if (isNamed(value, 'bool')) return `${text} === 'true'`
   return `${text} ?? ''`
-}
-
-function nameOf(type: Exclude<HirType, string>): string {
-  if ('Named' in type) return type.Named
-  if (!('Generic' in type)) return ''
-  const [name, [inner]] = type.Generic
-  return name === 'Option' && typeof inner === 'object' ? nameOf(inner) : name
 }

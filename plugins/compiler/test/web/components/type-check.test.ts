@@ -104,7 +104,7 @@ ${PAGE}`
 /** Programs with pages: the examples, those of the tests, the snippets of the language's description, and generated ones. */
 function programs(): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
-  for (const name of ['board.vox', 'everything.vox', 'machines.vox', 'values.vox'])
+  for (const name of ['aliases.vox', 'board.vox', 'everything.vox', 'machines.vox', 'values.vox'])
     found.set(name, read(new URL(name, import.meta.url)))
   for (const folder of ['language/', 'apps/']) {
     const at = new URL(folder, examples)
