@@ -121,6 +121,11 @@ const RIGHT: Readonly<Record<string, string>> = {
     ' print(std.json.stringify([wrap(none)]), bool(wrap(none)), [wrap(none)].contains(None), [wrap(none)].contains(Some(None)))\n' +
     ' let mut total = 0\n for each in [wrap(none), wrap(Some(2)), None] { match each { Some(v) => { total += v.unwrap_or(10) }\n' +
     '  None => { total += 100 } } }\n print(total)\n}',
+  'conditions that hold':
+    '@require(n > 0, "n is positive")\n@ensure(result > n)\nfn next(n: int) to int { n + 1 }\n@ensure(result.1.is_none())\n' +
+    'fn pair(n: int) to (int, Option[str]) { if n > 5 { return (n, None) }\n (0, None) }\n@invariant(n < 100)\nfn say(n: int) { print("say", n) }\n' +
+    '@require(not (a is b), "different")\nfn differ[T](a: T, b: T) to bool { true }\n' +
+    'fn main() { print(next(1), pair(6), pair(1), differ(1dec, 2dec))\n say(3) }',
   'variables of a pattern change':
     'fn main() { let mut (a, (b, c)) = (1, (2, 3))\n a += 5\n b = a * c\n print(a, b, c) }',
   'a key that is a name of JavaScript is no key of a map':
@@ -171,6 +176,14 @@ const FAILING: Readonly<Record<string, string>> = {
   'a value that is not there': 'fn main() { let none: Option[int] = None\n print(none.unwrap()) }',
   'an Error that is unwrapped': 'fn fails() to Result[int] { Error("e") }\nfn main() { print(fails().unwrap()) }',
   'a value without an arm': 'fn main() { let n = [1].len()\n match n { 2 => print("two") } }',
+  'a condition before a call':
+    '@require(n > 0, "n is positive")\nfn next(n: int) to int { n + 1 }\nfn main() { print(next(1))\n print(next(0)) }',
+  'a condition of a result, also of an early one':
+    '@ensure(result is 3)\nfn three(n: int) to int { if n > 5 { return 4 }\n 3 }\nfn main() { print(three(1))\n print(three(6)) }',
+  'a condition before and after a call':
+    '@invariant(n < 100)\nfn say(n: int) { print("say", n) }\nfn main() { say(99)\n say(100) }',
+  'a condition that compares values of a parameter type':
+    '@require(not (a is b), "different")\nfn differ[T](a: T, b: T) to bool { true }\nfn main() { print(differ(1, 2))\n print(differ(1dec, 1.0dec)) }',
   'a missing element': 'fn main() { let xs = [1]\n print(xs[2]) }',
   'an assertion': 'fn main() { print("before")\n assert(1 > 2, 3) }',
   'a panic with a value': 'fn main() { panic((1, "a")) }'

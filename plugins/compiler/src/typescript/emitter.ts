@@ -230,9 +230,11 @@ export function enclose(e: Emitter, make: () => TypeScriptCode): TypeScriptCode 
   return calledAtOnce(e, [...statements, ['return ', made.doc]])
 }
 
-export function calledAtOnce(e: Emitter, statements: readonly Doc[]): TypeScriptCode {
+/** Returns a function that is called immediately. `type`: the printed type of its result; null if TypeScript infers it. */
+export function calledAtOnce(e: Emitter, statements: readonly Doc[], type: string | null = null): TypeScriptCode {
   const isAsync = e.frame.mayAwait && mentionsAwait(statements)
-  const made = code(['(', arrow(isAsync ? 'async ()' : '()', statements).doc, ')()'])
+  const annotation = type === null ? '' : `: ${isAsync ? `Promise<${type}>` : type}`
+  const made = code(['(', arrow(`${isAsync ? 'async ' : ''}()${annotation}`, statements).doc, ')()'])
   return isAsync ? code(['await ', made.doc], Level.prefix) : made
 }
 

@@ -2,8 +2,19 @@ import type { Hir } from '@svc/contracts'
 import { type Doc, hardline, join, layout } from '../doc/doc.ts'
 import { lowerType } from '../hir/lower-types.ts'
 import type { Const, FunctionDeclaration } from '../syntax/ast.ts'
-import { block } from './code.ts'
-import { type Emitter, newEmitter, PLAIN_FRAME, type Views, written } from './emitter.ts'
+import { block, expressionStatement } from './code.ts'
+import { conditionStatements } from './conditions.ts'
+import {
+  calledAtOnce,
+  type Emitter,
+  type FunctionFrame,
+  inFrame,
+  newEmitter,
+  PLAIN_FRAME,
+  type Views,
+  within,
+  written
+} from './emitter.ts'
 import { functionBody, letStatement, paramsCode } from './expressions.ts'
 import type { Instance } from './instances.ts'
 import { type Build, EmittedModule } from './module.ts'
@@ -62,7 +73,9 @@ function functionDoc(
   const result = isCopy ? null : declaration.result
   const names = isCopy ? [] : declaration.generics.map(({ text }) => text)
   const file = outer.within(new Set(names))
-  const e: Emitter = { ...newEmitter(file, body.locals, new Scope(null, usedNames(codeOfBody(body), program))), views }
+  const conditions = instance?.conditions ?? program.conditionsOf(declaration.name.text)
+  const code = [...codeOfBody(body), ...conditions.flatMap(condition => condition.body.block)]
+  const e: Emitter = { ...newEmitter(file, body.locals, new Scope(null, usedNames(code, program))), views }
   const list = paramsCode(e, body, (type, index) => {
     const written = isCopy ? null : (params[index]?.type ?? null)
     return written === null ? file.typeOrAny(type) : file.declaredType(lowerType(written))
@@ -73,7 +86,12 @@ function functionDoc(
   const type = isUnit ? 'void' : result === null ? file.type(found) : file.declaredType(lowerType(result))
   const annotation = type === null ? '' : `: ${isAsync ? `Promise<${type}>` : type}`
   const frame = { ...PLAIN_FRAME, mayAwait: isAsync, onFailure: isUnit ? 'throw' : 'return' } as const
-  const statements = functionBody(e, body.block, frame, { kind: isUnit ? 'drop' : 'return' })
+  const write = (): Doc[] => functionBody(e, body.block, frame, { kind: isUnit ? 'drop' : 'return' })
+  const checks = (kind: 'require' | 'ensure', result: string): Doc[] => {
+    const own = conditions.filter(each => each.kind === kind || each.kind === 'invariant')
+    return inFrame(e, { ...frame, onFailure: 'throw' }, () => conditionStatements(e, own, body.params, result))
+  }
+  const statements = conditions.length === 0 ? write() : checkedStatements(e, frame, type, checks, write)
   return [
     `export ${isAsync ? 'async ' : ''}function ${valueName(name)}${names.length === 0 ? '' : `<${names.join(', ')}>`}`,
     list,
@@ -81,6 +99,30 @@ function functionDoc(
     ' ',
     block(statements)
   ]
+}
+
+/** Returns the statements of a function with conditions. Its body becomes a function that is called at once. */
+function checkedStatements(
+  e: Emitter,
+  frame: FunctionFrame,
+  type: string | null,
+  checks: (kind: 'require' | 'ensure', result: string) => Doc[],
+  write: () => Doc[]
+): Doc[] {
+  const isUnit = type === 'void'
+  const before = checks('require', isUnit ? 'null' : `(null as unknown as ${type ?? 'any'})`)
+  const result = isUnit ? 'null' : e.scope.fresh('result')
+  const after = checks('ensure', result)
+  if (after.length === 0) return [...before, ...write()]
+  const { doc } = inFrame(e, frame, () =>
+    calledAtOnce(
+      e,
+      within(e, () => e.out.push(...write())),
+      isUnit ? null : type
+    )
+  )
+  if (isUnit) return [...before, expressionStatement(doc), ...after]
+  return [...before, [`const ${result} = `, doc], ...after, `return ${result}`]
 }
 
 function constantDoc(

@@ -1,6 +1,6 @@
 import { type Hir, type HirNode, walkHir } from '@svc/contracts'
 import { decimalPlaces } from './decimals.ts'
-import type { EmittedProgram } from './program.ts'
+import type { EmittedCondition, EmittedProgram } from './program.ts'
 import { textShape } from './text-shape.ts'
 import { codeOfBody } from './used-names.ts'
 import { ANY, inferTypes, isNamed } from './value-types.ts'
@@ -9,9 +9,9 @@ import { ANY, inferTypes, isNamed } from './value-types.ts'
 export interface Instance {
   /** Name of the function. */
   readonly of: string
-  readonly types: ArgumentTypes
   readonly body: Hir.Body
   readonly result: Hir.Type
+  readonly conditions: readonly EmittedCondition[]
 }
 
 /** What the types of the arguments of a call say of a function. */
@@ -99,7 +99,15 @@ export class Instances {
     const made = `${name}$${[...this.#byName.values()].filter(each => each.of === name).length + 1}`
     this.#names.set(key, made)
     const copy = this.substituted(body, types)
-    this.#byName.set(made, { of: name, types, body: copy, result: this.#resultOf(name, copy, types) })
+    this.#byName.set(made, {
+      of: name,
+      body: copy,
+      result: this.#resultOf(name, copy, types),
+      conditions: this.#program.conditionsOf(name).map(condition => ({
+        ...condition,
+        body: this.substituted(condition.body, inParams(types, body.params, condition.body.params))
+      }))
+    })
     return made
   }
 
@@ -153,7 +161,8 @@ export class Instances {
     for (const each of names) {
       const body = this.#program.kindOf(each) === 'local' ? this.#program.body(each) : null
       if (body === null || !body.params.some(param => isOpen(body.locals[param]?.type ?? ANY))) continue
-      for (const root of codeOfBody(body)) {
+      const conditions = this.#program.conditionsOf(each).flatMap(condition => condition.body.block)
+      for (const root of [...codeOfBody(body), ...conditions]) {
         walkHir(root, node => {
           const found = node.kind === 'Call' ? this.#callUse(node) : nodeUse(node)
           if (found === 'all' || use === 'none') use = found
@@ -213,6 +222,16 @@ function openLocals(
     return declared?.type.kind === 'any' && !declared.isMutable ? [[local as Hir.LocalId, type] as const] : []
   })
   return new Map(open)
+}
+
+/** Returns the types for other code with the same parameters. */
+function inParams(
+  { parameters, locals }: ArgumentTypes,
+  params: readonly Hir.LocalId[],
+  others: readonly Hir.LocalId[]
+): ArgumentTypes {
+  const moved = [...locals].map(([local, type]) => [others[params.indexOf(local)] ?? -1, type] as const)
+  return { parameters, locals: new Map(moved) }
 }
 
 function isUnknown({ kind }: Hir.Type): boolean {

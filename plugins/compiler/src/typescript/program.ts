@@ -1,9 +1,10 @@
 import { type Hir, walkHir } from '@svc/contracts'
 import { SourceOffsets } from '../hir/byte-offsets.ts'
 import type { CodeLowering } from '../hir/code.ts'
+import { conditionsOf } from '../hir/conditions.ts'
 import { pagesOf } from '../hir/pages.ts'
 import type { TypeTable } from '../hir/type-table.ts'
-import type { Declaration } from '../syntax/ast.ts'
+import type { Declaration, FunctionDeclaration } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
 import type { ModuleNames } from '../types/module-names.ts'
 import type { Type, TypeDef } from '../types/type.ts'
@@ -49,6 +50,7 @@ export class EmittedProgram {
   readonly #offsets: SourceOffsets
   readonly #bodies = new Map<string, Hir.Body>()
   readonly #defaults = new Map<string, readonly (readonly [field: string, value: Hir.Body])[]>()
+  readonly #conditions = new Map<string, readonly EmittedCondition[]>()
   readonly #isAsync = new Map<string, boolean>()
   readonly #views: ReadonlyMap<string, Hir.View>
 
@@ -111,6 +113,21 @@ export class EmittedProgram {
       const value = defaults.get(name) ?? null
       return value !== null || isNamed(this.types.of(field.type), 'Option') ? [[name, value] as const] : []
     })
+  }
+
+  /** Returns the conditions of a function of the program, in the order in which they are checked. */
+  conditionsOf(name: string): readonly EmittedCondition[] {
+    const known = this.#conditions.get(name)
+    if (known !== undefined) return known
+    const declaration = this.names.get(name)?.declaration
+    const conditions = declaration?.kind === 'Function' ? conditionsOf(declaration) : []
+    const found = conditions.map(({ kind, message, value }) => ({
+      kind,
+      message: message ?? `@${kind} of ${name} failed`,
+      body: this.code.condition(declaration as FunctionDeclaration, { kind, value })
+    }))
+    this.#conditions.set(name, found)
+    return found
   }
 
   /** Returns what views use as the element `name`. */
@@ -228,6 +245,14 @@ export class EmittedProgram {
     if (this.problems.some(each => each.span.start === start && each.span.end === end && each.code === code)) return
     this.problems.push({ code, message, span: { start, end } })
   }
+}
+
+/** A `@require`, `@ensure` or `@invariant` of a function. */
+export interface EmittedCondition {
+  readonly kind: 'require' | 'ensure' | 'invariant'
+  readonly message: string
+  /** Code with the parameters of the function, and `result` after them. */
+  readonly body: Hir.Body
 }
 
 interface EmittedVariant {
