@@ -19,9 +19,12 @@ export interface JobFiles {
 export interface ScratchLimits {
   /** Maximum bytes of one file. */
   readonly fileBytes: number
-  /** Maximum bytes of all files that are stored, also of deleted ones; null: no limit. */
+  /** Maximum bytes of all files that are stored, also of deleted ones; null: no limit. A file counts as at least one block. */
   readonly bytes: number | null
 }
+
+/** Bytes that a disk uses for a small file, also for one without content. */
+const BLOCK_BYTES = 4096
 
 const NOTHING: SqlResult = { columns: [], rows: [], changes: 0, lastInsertId: null }
 
@@ -42,11 +45,14 @@ export async function openScratchFiles(program: Program, key: string, limits: Sc
     answers: {
       ...answers,
       [FILE_QUESTIONS.put]: async (request: PutRequest): Promise<PutReply> => {
-        left -= request.content.length
-        if (left >= 0) return put(request)
-        throw runErrors.create('RUN_STORAGE_FULL', `the files of this run have more than ${limits.bytes} bytes`, {
-          hint: 'store less in one run'
-        })
+        const size = Math.max(request.content.length, BLOCK_BYTES)
+        if (size > left) {
+          throw runErrors.create('RUN_STORAGE_FULL', `the files of this run have more than ${limits.bytes} bytes`, {
+            hint: 'store less in one run'
+          })
+        }
+        left -= size
+        return put(request)
       }
     },
     close: () => rm(folder, { recursive: true, force: true })

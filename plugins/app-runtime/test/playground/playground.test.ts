@@ -118,6 +118,8 @@ fn main() to Result[str] {
   t.match(await play(large(23, 1)), { ok: false, error: { message: /larger than 4194304 bytes/ } })
   t.match(await play(large(21, 9)), { ok: false, error: { message: /more than 16777216 bytes/ } })
   t.match(await play(large(20, 5)), { ok: true, result: 'Ok(5)' })
+  const thenEmpty = large(22, 4).replace('Ok(', 'std.files.put("empty", "")?\n Ok(')
+  t.match(await play(thenEmpty), { ok: false, error: { message: /more than 16777216 bytes/ } })
   t.same(left(), before)
 })
 
