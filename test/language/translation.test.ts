@@ -42,6 +42,9 @@ const RIGHT: Readonly<Record<string, string>> = {
     'type Tree[T] = | Leaf | Node(left: Tree[T], value: T, right: Tree[T])\n' +
     'fn size[T](tree: Tree[T]) to int { match tree { Leaf => 0\n Node(a, _, b) => size(a) + 1 + size(b) } }\n' +
     'fn main() { let tree = Node(Node(Leaf, (1, "a"), Leaf), (2, "b"), Leaf)\n print(size(tree), tree) }',
+  'calls with names only are no elements, also if their names are those of tags':
+    'type B = | Box(h: int, w: int)\nfn label(to: str, n: int = 2) to str { to.repeat(n) }\nfn Shout(text: str) to str { text + "!" }\n' +
+    'fn main() { print(Box(w=1, h=2), label(to="a"), label(n=1, to="b"), Shout(text="c"))\n let b = Box(h=3, w=4)\n match b { Box(h, w) => print(h - w) } }',
   'an operand that does not count is not evaluated':
     `${AT}fn main() { let on = [1].len() is 2\n print(on and [at(1)].at(0).is_ok(), (not on) or [at(2)].at(0).is_ok())\n` +
     'print((not on) and [at(3)].at(0).is_ok()) }',

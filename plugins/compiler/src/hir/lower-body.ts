@@ -282,8 +282,10 @@ export class BodyLowering implements Lowering {
         return this.#index(expression, type, span)
       case 'Try':
         return this.#try(expression.operand, type, span)
-      case 'Element':
-        return this.#element(expression, type, span)
+      case 'Element': {
+        const call = this.module.typed.callOfElement(expression)
+        return call === null ? this.#element(expression, type, span) : callOf(this, call)
+      }
       case 'ElementFragment':
         return { kind: 'Fragment', type, children: this.#all(expression.children), ...span }
       default:

@@ -206,6 +206,7 @@ function typedModule(context: Context): TypedModule {
     typeOfPattern: pattern => resolved(types[pattern.id] ?? ERROR),
     conversionOf: expression => conversions[expression.id] ?? null,
     callOf: call => calls[call.id] ?? null,
+    callOfElement: element => context.elementCalls.get(element) ?? null,
     chainOf: call => chains.get(call) ?? null,
     effectsOf: (declaration): ReadonlySet<Effect> => effects.effectsOf(declaration),
     resultOf: declaration => resolved(context.routes.get(declaration) ?? resultOf(declaration, declarations)),

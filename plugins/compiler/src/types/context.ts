@@ -1,7 +1,7 @@
 import type { DiagnosticCode } from '../diagnostics/codes.ts'
 import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, Field, Handler, Module } from '../syntax/ast.ts'
-import type { Call, Expression, ObjectLiteral } from '../syntax/ast-expressions.ts'
+import type { Call, Element, Expression, ObjectLiteral } from '../syntax/ast-expressions.ts'
 import { NO_ID, type Span } from '../syntax/node.ts'
 import { RESULT, STR } from './builtin-types.ts'
 import { conversionTo } from './conversions.ts'
@@ -83,6 +83,8 @@ export class Context {
   readonly matches: TypedMatch[] = []
   /** Operations on tables, by their outermost call. */
   readonly chains = new Map<Call, DbChain>()
+  /** Elements that are calls of functions or constructors of the program. */
+  readonly elementCalls = new Map<Element, Call>()
   readonly records = new Map<ObjectLiteral, string>()
   readonly uses = new Map<UseOwner, Use[]>()
   /** Inferred results of routes. */

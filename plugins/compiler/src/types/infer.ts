@@ -1,6 +1,17 @@
 // toestub-ignore(arch/god_object) - inference and checking are mutually recursive over all expressions and statements
 import type { Param } from '../syntax/ast.ts'
-import type { Expression, For, If, Lambda, List, Match, MatchArm, Tuple, With } from '../syntax/ast-expressions.ts'
+import type {
+  Element,
+  Expression,
+  For,
+  If,
+  Lambda,
+  List,
+  Match,
+  MatchArm,
+  Tuple,
+  With
+} from '../syntax/ast-expressions.ts'
 import type { Assign, Block, Break, Continue, Let, Return, Statement } from '../syntax/ast-statements.ts'
 import type { Type as TypeSyntax } from '../syntax/ast-types.ts'
 import { bare } from '../syntax/entries.ts'
@@ -30,6 +41,7 @@ import { asList, coerce, conversionTo, reportMismatch, unwrapped } from './conve
 import { inferIndex, inferMember, inferTupleIndex } from './members.ts'
 import { inferBinary, inferRight, inferUnary, type Joined, join, operands } from './operators.ts'
 import { checkOperand, checkOptions, isDetached } from './options.ts'
+import { callOfElement } from './pages/element-calls.ts'
 import { inferChildren, inferElement } from './pages/views.ts'
 import { bindLocal, bindPattern } from './patterns.ts'
 import { checkRecord, inferRecord, inferStruct } from './records.ts'
@@ -99,6 +111,7 @@ export class BodyInference implements Inference {
         if (expression.operator === '-' && this.#isDecimal(expression, target, why)) return target
         break
       case 'Call':
+      case 'Element':
       case 'Binary': {
         const found = context.record(expression, this.#infer(expression, { type: target, why }))
         return coerce(context, expression, found, target, why)
@@ -232,13 +245,20 @@ export class BodyInference implements Inference {
       case 'Try':
         return this.#try(expression.operand, expression)
       case 'Element':
-        return inferElement(this, expression)
+        return this.#element(expression, expected)
       case 'ElementFragment':
         inferChildren(this, expression.children)
         return ELEMENT
       case 'Missing':
         return ERROR
     }
+  }
+
+  #element(element: Element, expected: Expected | null): Type {
+    const call = callOfElement(this.context, element)
+    if (call === null) return inferElement(this, element)
+    this.context.elementCalls.set(element, call)
+    return inferCall(this, call, expected)
   }
 
   // Blocks and statements

@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Actor, Agent, Declaration, Derived, Field, Handler, Module, State, Transition } from '../syntax/ast.ts'
-import type { Call, Expression, Match, ObjectLiteral, Spawn } from '../syntax/ast-expressions.ts'
+import type { Call, Element, Expression, Match, ObjectLiteral, Spawn } from '../syntax/ast-expressions.ts'
 import type { Pattern } from '../syntax/ast-statements.ts'
 import type { Span } from '../syntax/node.ts'
 import type { DbChain } from './db/chain.ts'
@@ -87,6 +87,8 @@ export interface TypedModule {
   chainOf(call: Call): DbChain | null
   /** Effects of a declaration, with those of its callees. */
   effectsOf(declaration: Declaration): ReadonlySet<Effect>
+  /** The call that an element with parentheses and names is; null for an element. */
+  callOfElement(element: Element): Call | null
   /** The result type of a function, or the type of a constant: declared, or else inferred. */
   resultOf(declaration: Declaration): Type
   /** Types of the parameters of a declaration, or of a handler or a transition in it: declared, or else inferred. */

@@ -223,6 +223,15 @@ t.test('a loop over a value of any type names the type of its elements', t => {
   t.end()
 })
 
+t.test('a tag is an element, unless the program has a function with such parameters', t => {
+  const declarations = 'fn label(to: str) to str { to }\nfn Title(text: str) to Element { <b>{text}</b> }'
+  t.match(viewOf('<p>{label(to="a")}</p>', '', declarations), "label('a')")
+  t.match(viewOf('<p>{label(class="a")}</p>', '', declarations), '<label className="a" />')
+  t.match(viewOf('<p>{label(to="a") { "b" }}</p>', '', declarations), '<label to="a">')
+  t.match(viewOf('<p>{Title(text="a")}</p>', '', declarations), '<Title text="a" />')
+  t.end()
+})
+
 t.test('an input may be bound to the variable of a React hook', t => {
   const view = viewOf('<input bind={text}/>', 'let (text, set_text) = use_state("")', 'import react.use_state')
   t.match(view, 'onChange={event => set_text(event.target.value)}')
