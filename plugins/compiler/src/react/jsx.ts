@@ -3,7 +3,7 @@ import { code, type TypeScriptCode } from '../typescript/code.ts'
 import { propertyKey } from '../typescript/names.ts'
 import { textValue } from '../web-ir/text.ts'
 import type { TextPart, WebAttribute, WebNode } from '../web-ir/tree.ts'
-import { reactName } from './react-names.ts'
+import { reactName, reactValue } from './react-names.ts'
 
 /** Prints a part of a view as a TypeScript expression, in parentheses if it has several parts. */
 export function jsxExpression(node: WebNode): TypeScriptCode {
@@ -61,19 +61,19 @@ function withChildren(open: Doc, children: readonly WebNode[], close: string): D
 /** Prints an attribute of an HTML or SVG element. TypeScript compares no attributes in a spread, such as one that React passes on. */
 function intrinsicAttribute({ name, code }: WebAttribute): Doc {
   const known = reactName(name)
-  if (known !== null) return attribute({ name: known, code })
+  if (known !== null) return attribute({ name: known, code: reactValue(known, textOf(code)) ?? code })
   return ['{...({ ', propertyKey(name), ': ', code, ' } as object)}']
 }
 
 function attribute({ name, code }: WebAttribute): Doc {
   if (code === 'true') return name
-  const text = typeof code === 'string' ? stringOf(code) : null
+  const text = textOf(code)
   return text !== null && isAttributeText(text) ? `${name}="${text}"` : [`${name}={`, code, '}']
 }
 
 /** Returns the value of a double-quoted literal; null for other code. */
-function stringOf(code: string): string | null {
-  return /^"(?:[^"\\]|\\.)*"$/.test(code) ? (JSON.parse(code) as string) : null
+function textOf(code: Doc): string | null {
+  return typeof code === 'string' && /^"(?:[^"\\]|\\.)*"$/.test(code) ? (JSON.parse(code) as string) : null
 }
 
 /** True if a string can be the quoted value of an attribute. */

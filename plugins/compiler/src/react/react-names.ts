@@ -56,7 +56,29 @@ const NAMES: readonly string[] = [
 
 const BY_LOWER_CASE: ReadonlyMap<string, string> = new Map(NAMES.map(name => [name.toLowerCase(), name]))
 
-/** Returns the name of an attribute in React's types: `autoplay` is `autoPlay`. Null if they do not know it. */
+/** Attributes that are bools or numbers in React's types, and texts in HTML. */
+const FLAGS: ReadonlySet<string> = new Set(
+  [
+    'allowFullScreen async autoFocus autoPlay checked controls default defaultChecked defer disablePictureInPicture',
+    'disableRemotePlayback disabled formNoValidate hidden inert itemScope loop multiple muted noModule noValidate',
+    'open playsInline readOnly required reversed scoped seamless selected'
+  ].flatMap(line => line.split(' '))
+)
+const NUMBERS: ReadonlySet<string> = new Set(
+  [
+    'high low optimum aria-colcount aria-colindex aria-colspan aria-level aria-posinset aria-rowcount aria-rowindex',
+    'aria-rowspan aria-setsize aria-valuemax aria-valuemin aria-valuenow'
+  ].flatMap(line => line.split(' '))
+)
+
+/** Returns the name of an attribute in React's types: `autoplay` is `autoPlay`, `xml:lang` is `xmlLang`. Null if they do not know it. */
 export function reactName(name: string): string | null {
-  return name.includes('-') || name.includes(':') ? name : (BY_LOWER_CASE.get(name.toLowerCase()) ?? null)
+  return name.includes('-') ? name : (BY_LOWER_CASE.get(name.replace(':', '').toLowerCase()) ?? null)
+}
+
+/** Returns the code of a text for an attribute that has another type in React: `disabled="disabled"` is true, as in HTML. */
+export function reactValue(name: string, text: string | null): string | null {
+  if (text === null) return null
+  if (FLAGS.has(name)) return 'true'
+  return NUMBERS.has(name) && /^-?\d+(\.\d+)?$/.test(text) ? text : null
 }

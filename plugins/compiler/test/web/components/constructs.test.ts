@@ -184,6 +184,9 @@ t.test('attributes get their React names', t => {
   t.equal(viewOf('<p style="color: red; margin-top: 2px"/>'), "<p style={{ color: 'red', marginTop: '2px' }} />")
   t.equal(viewOf('<p title="a & \\"b\\""/>'), '<p title={"a & \\"b\\""} />')
   t.equal(viewOf('<video autoplay playsinline srcset="a"/>'), '<video autoPlay playsInline srcSet="a" />')
+  t.equal(viewOf('<use xlink:href="#a" xml:lang="en"/>'), '<use xlinkHref="#a" xmlLang="en" />')
+  t.equal(viewOf('<input disabled="disabled" required="" value="true"/>'), '<input disabled required value="true" />')
+  t.equal(viewOf('<b aria-level="2" aria-label="2"/>'), '<b aria-level={2} aria-label="2" />')
   t.end()
 })
 
