@@ -27,6 +27,8 @@ export interface HandlerDefinition {
   readonly params: readonly string[]
   /** Runs the handler, which reads and writes the fields of `turn`. An undefined argument means its default. */
   readonly run: (args: readonly (Value | undefined)[]) => Value
+  /** Returns arguments with the types of the parameters. Throws `RUN_TYPE` for others. */
+  readonly check: (args: readonly Value[], at: number) => Value[]
 }
 
 /** State of a handler call. */
@@ -292,7 +294,13 @@ export class ActorRuntime {
       return fail('RUN_TYPE', `send needs the name of a handler of ${actor} as its first argument`)
     }
     const params = new Map(handlers.map(([event, handler]) => [event, handler.params]))
-    return new ActorHandle(address, { send, ...Object.fromEntries(methods) }, params)
+    const checks = new Map(handlers.map(([event, handler]) => [event, handler.check]))
+    const check = (method: string, args: readonly Value[], at: number): Value[] => {
+      const [event = null, ...rest] = args
+      if (method !== 'send' || checks.has('send')) return checks.get(method)?.(args, at) ?? [...args]
+      return [event, ...((typeof event === 'string' ? checks.get(event)?.(rest, at) : undefined) ?? rest)]
+    }
+    return new ActorHandle(address, { send, ...Object.fromEntries(methods) }, params, check)
   }
 }
 

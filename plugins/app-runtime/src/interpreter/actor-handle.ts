@@ -14,10 +14,18 @@ export class ActorHandle extends Opaque {
   readonly address: ActorAddress
   /** Parameter names by handler name. */
   readonly params: ReadonlyMap<string, readonly string[]>
+  /** Returns the arguments of a method with the types of the handler's parameters. Throws `RUN_TYPE`. */
+  readonly check: (method: string, args: readonly Value[], at: number) => Value[]
 
-  constructor(address: ActorAddress, methods: Opaque['methods'], params: ActorHandle['params']) {
+  constructor(
+    address: ActorAddress,
+    methods: Opaque['methods'],
+    params: ActorHandle['params'],
+    check: ActorHandle['check']
+  ) {
     super(address.actor, methods)
     this.address = address
     this.params = params
+    this.check = check
   }
 }

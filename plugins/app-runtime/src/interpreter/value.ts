@@ -61,11 +61,24 @@ export class Callable {
   /** Parameter names; null for a variadic one. */
   readonly params: readonly string[] | null
   readonly call: (args: Value[], at: number) => Value
+  readonly #check: ((args: readonly Value[], at: number) => Value[]) | null
 
-  constructor(name: string, params: readonly string[] | null, call: (args: Value[], at: number) => Value) {
+  /** `check` returns arguments with the types of the parameters, or throws `RUN_TYPE`; null if all values fit. */
+  constructor(
+    name: string,
+    params: readonly string[] | null,
+    call: (args: Value[], at: number) => Value,
+    check: ((args: readonly Value[], at: number) => Value[]) | null = null
+  ) {
     this.name = name
     this.params = params
     this.call = call
+    this.#check = check
+  }
+
+  /** Calls the function from code that does not know the types of its parameters. */
+  callOpen(args: Value[], at: number): Value {
+    return this.call(this.#check === null ? args : this.#check(args, at), at)
   }
 }
 

@@ -39,7 +39,7 @@ export function compileActor(machine: Machine, newBody: NewBody, actor: HirActor
       handlers.map(({ event_name, code: of, span: { start }, return_type }) => {
         const unit = handler(event_name, of, start)
         const isResult = return_type !== null && isResultType(return_type)
-        return [event_name, { isResult, params: unit.params, run: args => call(unit, args) }]
+        return [event_name, { isResult, params: unit.params, run: args => call(unit, args), check: unit.check }]
       })
     ),
     migrations: new Map(

@@ -1,7 +1,7 @@
 import type { Hir } from '@svc/contracts'
 import { ActorHandle } from '../actor-handle.ts'
 import { fail, RunError } from '../failure.ts'
-import type { CallFrame, Eval } from '../machine.ts'
+import type { CallFrame, Eval, Machine } from '../machine.ts'
 import { callMethod, METHODS } from '../methods/call-method.ts'
 import type { Method } from '../methods/method.ts'
 import { callNative } from '../native.ts'
@@ -81,6 +81,7 @@ export function compileCallValue(body: BodyCompiler, { callee, args, params, sta
   const target = body.value(callee)
   const values = args.map(arg => body.value(arg))
   const { machine } = body
+  const isOpen = callee.type.kind === 'any'
   return frame => {
     const called = target(frame)
     if (!(called instanceof Callable)) fail('RUN_TYPE', `${typeName(called)} cannot be called`, at)
@@ -93,7 +94,7 @@ export function compileCallValue(body: BodyCompiler, { callee, args, params, sta
     for (let index = 0; index < ordered.length; index++) {
       if (ordered[index] === undefined) missingArgument(called, index, at)
     }
-    return called.call(ordered, at)
+    return isOpen ? called.callOpen(ordered, at) : called.call(ordered, at)
   }
 }
 
@@ -138,7 +139,7 @@ export function compileCallMethod(body: BodyCompiler, node: Hir.CallMethod, isDi
     const evaluated = values.map(value => value(frame))
     if (!(self instanceof ActorHandle)) return fail('RUN_ARGUMENTS', `${method} has no parameter ${named}`, at)
     try {
-      return callMethod(machine, self, method, handlerArguments(self, method, names, evaluated, at), at)
+      return callOpenMethod(machine, self, method, handlerArguments(self, method, names, evaluated, at), at)
     } catch (thrown) {
       throw placed(thrown, at)
     }
@@ -209,6 +210,7 @@ function methodOf(
   at: number
 ): Eval {
   const { machine } = body
+  const isOpen = of.type.kind === 'any' || key === 'send'
   const dot = key.lastIndexOf('.')
   const name = key.slice(dot + 1)
   const receiver = LOOKS_INTO.has(name) && args.every(assignsNothing) ? body.peek(of) : body.value(of)
@@ -220,6 +222,7 @@ function methodOf(
     const self = receiver(frame)
     const evaluated = values.map(value => value(frame))
     try {
+      if (isOpen) return callOpenMethod(machine, self, name, evaluated, at)
       if (isList(self)) {
         if (isUnused) return null
         if (isComplete) return method.run(self as never, evaluated, machine, at)
@@ -229,6 +232,18 @@ function methodOf(
       throw placed(thrown, at)
     }
   }
+}
+
+/**
+ * Calls a method of a value whose type the program does not know: arguments of handlers and functions are checked, also
+ * those that a method passes to a function.
+ */
+function callOpenMethod(machine: Machine, self: Value, name: string, args: Value[], at: number): Value {
+  if (self instanceof ActorHandle) return callMethod(machine, self, name, self.check(name, args, at), at)
+  const checked = args.map(arg =>
+    arg instanceof Callable ? new Callable(arg.name, arg.params, (given, from) => arg.callOpen(given, from)) : arg
+  )
+  return callMethod(machine, self, name, checked, at)
 }
 
 const LIST_METHODS: Readonly<Record<string, Method<never>>> = METHODS.List ?? {}

@@ -63,6 +63,24 @@ const PLAIN: Readonly<Record<string, (value: Value) => boolean>> = {
   bool: value => typeof value === 'boolean'
 }
 
+/** Returns a check of values that have a name: it throws `RUN_TYPE`. Null for a type that is not checked. */
+export function checkOf(
+  { names, machine }: Pick<BodyCompiler, 'names' | 'machine'>,
+  type: Hir.Type
+): ((value: Value, name: string, at: number) => Value) | null {
+  const codec = names.codec(type)
+  if (codec === null) return null
+  return (value, name, at) => {
+    try {
+      return codec.check(value, machine)
+    } catch (thrown) {
+      if (!(thrown instanceof Mismatch)) throw thrown
+      inPart(thrown, name)
+      return fail('RUN_TYPE', thrown.reason, at)
+    }
+  }
+}
+
 /** Compiles the check that a value has a type, at any depth. Throws `RUN_TYPE` with the place in the value. */
 function checked(body: BodyCompiler, { operand, type, start: at }: Hir.Convert, meter: Meter = body.machine): Eval {
   const read = body.value(operand)

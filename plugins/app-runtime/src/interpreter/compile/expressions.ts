@@ -64,7 +64,7 @@ function compileExpression(body: BodyCompiler, node: Hir.Expr, isDiscarded: bool
     case 'Native':
       return names.nativeValue(node.native, at)
     case 'Constructor':
-      return names.constructorValue(node.name)
+      return names.constructorValue(node.name, node.type)
     case 'Request':
       return () => machine.request.value
     case 'Unresolved':

@@ -4,6 +4,7 @@ import { type CallFrame, type Eval, JUMP, type Machine } from '../machine.ts'
 import { truth } from '../operators.ts'
 import { Callable, type Value } from '../value.ts'
 import { type BodyCompiler, bindVariable } from './body-compiler.ts'
+import { checkOf } from './convert.ts'
 import type { Cell } from './frame.ts'
 
 /** A callable function: its parameters are the first slots of its frame. */
@@ -18,6 +19,8 @@ export interface FunctionUnit {
   defaults: readonly (Eval | null)[]
   size: number
   run: Eval
+  /** Returns arguments from code that does not know the types of the parameters; an undefined one is left as it is. */
+  check: (args: readonly Value[], at: number) => Value[]
 }
 
 /** A condition of a function, compiled; it is run with the arguments and the result. */
@@ -38,6 +41,7 @@ export function compileFunction(
 ): void {
   const { frame, machine } = body
   for (const param of params) frame.declare(param)
+  unit.check = argumentCheck(body, params)
   unit.defaults = defaults.map(value => (value === null ? null : body.value(value)))
   const run = body.catchJumps(() => body.metered(compileBody, unit.at))
   unit.size = frame.size
@@ -51,6 +55,20 @@ export function compileFunction(
     const result = value === JUMP ? machine.returned : value
     for (const check of after) check(own, result)
     return result
+  }
+}
+
+/** Returns the check of the arguments of a function, which is made when it is needed. */
+function argumentCheck(body: BodyCompiler, params: readonly Hir.LocalId[]): FunctionUnit['check'] {
+  const { locals } = body.frame
+  let checks: readonly ReturnType<typeof checkOf>[] | null = null
+  return (args, at) => {
+    checks ??= params.map(param => checkOf(body, (locals[param] as Hir.Local).type))
+    return args.map((arg, index) => {
+      const check = checks?.[index]
+      if (check === null || check === undefined || arg === undefined) return arg
+      return check(arg, (locals[params[index] as Hir.LocalId] as Hir.Local).name, at)
+    })
   }
 }
 
@@ -115,14 +133,15 @@ function traced(thrown: unknown, name: string, at: number): unknown {
 
 /** Returns a function as a value. `prepare` fills the frame before the defaults. */
 export function callableOf(machine: Machine, unit: FunctionUnit, prepare?: (frame: CallFrame) => void): Callable {
-  return new Callable(unit.name, unit.params, (args, at) => {
+  const call = (args: Value[], at: number): Value => {
     assertArity(unit, args, at)
     const frame: CallFrame = new Array(unit.size)
     for (let index = 0; index < args.length; index++) frame[index] = args[index] as Value
     prepare?.(frame)
     for (let index = args.length; index < unit.params.length; index++) fillDefault(unit, frame, index, at)
     return invoke(machine, unit, frame, at)
-  })
+  }
+  return new Callable(unit.name, unit.params, call, unit.check)
 }
 
 /** Throws `RUN_ARGUMENTS` for more arguments than the function has parameters. */
@@ -154,7 +173,7 @@ export function enter(machine: Machine, unit: FunctionUnit, args: readonly (Valu
 
 export function unitOf(name: string, { params, locals }: Hir.Body, at: number): FunctionUnit {
   const names = params.map(param => (locals[param] as Hir.Local).name)
-  return { name, params: names, at, defaults: [], size: 0, run: () => null }
+  return { name, params: names, at, defaults: [], size: 0, run: () => null, check: args => [...args] }
 }
 
 /** Compiles a lambda. Captured values are copied when it is created; captured mutable variables are shared cells. */
@@ -166,7 +185,8 @@ export function compileLambda(body: BodyCompiler, node: Hir.Lambda): Eval {
     at: node.start,
     defaults: [],
     size: 0,
-    run: () => null
+    run: () => null,
+    check: args => [...args]
   }
   compileFunction(inner, unit, node, () => inner.statement(node.body))
   const { captures } = inner.frame

@@ -11,6 +11,7 @@ import { Callable, Tagged, type Value } from '../value.ts'
 import { compileActor } from './actors.ts'
 import { BodyCompiler, constant, peekVariable, unsupported } from './body-compiler.ts'
 import { placed } from './calls.ts'
+import { checkOf } from './convert.ts'
 import { countSteps, makeActivity, makeWorkflow } from './durable.ts'
 import { FORMS } from './expressions.ts'
 import { Frame } from './frame.ts'
@@ -170,9 +171,12 @@ export class ProgramCompiler implements ProgramNames {
     return constant(new Callable(key, null, call))
   }
 
-  constructorValue(name: string): Eval {
+  constructorValue(name: string, type: Hir.Type): Eval {
     const fields = this.#constructors.get(name)
-    return fields === undefined ? this.nativeValue(name, -1) : constant(constructorValue(name, fields))
+    if (fields === undefined) return this.nativeValue(name, -1)
+    const params = type.kind === 'fn' ? type.params : []
+    const checks = params.map(param => checkOf({ names: this, machine: this.#machine }, param))
+    return constant(constructorValue(name, fields, checks))
   }
 
   #initialised(value: Value | undefined, name: string, at: number): Value {
@@ -315,11 +319,21 @@ function isOption(type: HirType): boolean {
   return typeof type === 'object' && 'Generic' in type && type.Generic[0] === 'Option'
 }
 
-function constructorValue(name: string, fields: readonly string[]): Value {
+function constructorValue(
+  name: string,
+  fields: readonly string[],
+  checks: readonly ReturnType<typeof checkOf>[]
+): Value {
   if (fields.length === 0) return new Tagged(name, [])
-  return new Callable(name, fields, (args, at) => {
+  const call = (args: Value[], at: number): Value => {
     if (args.length === fields.length) return new Tagged(name, args, fields)
     const takes = fields.length === 1 ? '1 argument' : `${fields.length} arguments`
     return fail('RUN_ARGUMENTS', `${name} takes ${takes}, got ${args.length}`, at)
-  })
+  }
+  const check = (args: readonly Value[], at: number): Value[] =>
+    args.map((arg, index) => {
+      const checked = checks[index] ?? null
+      return checked === null ? arg : checked(arg, fields[index] ?? '', at)
+    })
+  return new Callable(name, fields, call, check)
 }

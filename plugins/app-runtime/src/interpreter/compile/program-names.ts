@@ -27,7 +27,7 @@ export interface ProgramNames {
   readConstant(name: string, at: number): Eval
   functionValue(name: string, at: number): Eval
   nativeValue(key: string, at: number): Eval
-  constructorValue(name: string): Eval
+  constructorValue(name: string, type: Hir.Type): Eval
   /** Compiles code outside functions without parameters: a default. */
   valueOf(code: Hir.Body): () => Value
 }

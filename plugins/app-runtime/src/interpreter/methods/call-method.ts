@@ -57,7 +57,7 @@ export function callMethod(machine: Machine, self: Value, name: string, args: Va
   }
   if (isRecord(self)) {
     const field = self.get(name)
-    if (field instanceof Callable) return field.call(args, at)
+    if (field instanceof Callable) return field.callOpen(args, at)
   }
   return isText(name, args) ? display(self) : missing(self, name, Object.keys(table), at)
 }
