@@ -101,6 +101,26 @@ fn main() {
 }
 ${PAGE}`
 
+/** Values of unknown types, attributes that React names otherwise or does not know, and variables of hooks. */
+const OPEN = `
+import react.use_state
+
+component Open(items: any) {
+    let (text, set_text) = use_state("")
+    state draft = ""
+    view: <div>
+        <input bind={draft} autofocus={true} inputmode="numeric" aria-label="a" />
+        <input bind={text} aria-label="b" />
+        <p accent="x" tool_tip={3} on_hover={draft = "a"}>"a"</p>
+        {items.map(fn(item) { <b>{item.name}</b> })}
+        {for item, i in items { <p>{item.a} {i}</p> }}
+        {for (a, b) in items { <p>{a} {b}</p> }}
+        {for item in items key=item.id { panel() { text() { item.name } } }}
+        <button on:click={for (a, b) in items { draft = str(a) + str(b) }}>"b"</button>
+    </div>
+}
+`
+
 /** Programs with pages: the examples, those of the tests, the snippets of the language's description, and generated ones. */
 function programs(): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
@@ -113,6 +133,7 @@ function programs(): ReadonlyMap<string, string> {
   const snippets = read(language).matchAll(/^```vox\n([\s\S]*?)^```$/gm)
   for (const [index, [, source = '']] of [...snippets].entries()) found.set(`snippet_${index}.vox`, source)
   found.set('narrowed.vox', NARROWED)
+  found.set('open.vox', OPEN)
   for (let seed = 0; seed < GENERATED; seed++) {
     found.set(`generated_${seed}.vox`, generateProgram(Choices.seeded(seed)) + PAGE)
   }
