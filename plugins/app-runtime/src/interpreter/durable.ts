@@ -11,6 +11,8 @@ export interface Durable {
   sleep(duration: number): void
   /** True if sleeping only advances the clock: in tests of programs. */
   readonly skipsTime: boolean
+  /** True if the runs are in memory, so that none outlives the program. */
+  readonly endsWithProgram: boolean
   /** Called when a message is sent or a run is started. null without a scheduler: the program does the work itself. */
   readonly notify: (() => void) | null
 }

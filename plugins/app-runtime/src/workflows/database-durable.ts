@@ -41,6 +41,7 @@ export function databaseDurable(
     now: Date.now,
     sleep,
     skipsTime: false,
+    endsWithProgram: false,
     notify
   }
 }

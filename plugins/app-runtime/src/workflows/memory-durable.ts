@@ -12,6 +12,7 @@ export function memoryDurable(
     now: Date.now,
     sleep,
     skipsTime: false,
+    endsWithProgram: true,
     notify: null
   }
 }

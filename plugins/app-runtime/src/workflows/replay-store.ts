@@ -151,6 +151,7 @@ export function replayDurable(workflows: ReplayStore): Durable {
     now: Date.now,
     sleep: () => undefined,
     skipsTime: false,
+    endsWithProgram: false,
     // No scheduler: nothing that the program starts may run.
     notify: () => undefined
   }

@@ -57,8 +57,8 @@ export class WorkflowRuntime {
   /** Describes a failure with its position. */
   readonly #describe: (failure: RunError) => string
   readonly #definitions = new Map<string, WorkflowDefinition>()
-  /** Runs that were started here, and have no waiting caller. */
-  readonly #detached = new Set<string>()
+  /** Runs that were started here, and have no waiting caller, with the times when they are due: 0 for workflows. */
+  readonly #detached = new Map<string, number>()
   /** True if the current turn has the limits of the workflow's caller. */
   #isCalled = false
 
@@ -72,6 +72,11 @@ export class WorkflowRuntime {
   /** Sets the store for workflow runs. */
   use(durable: Durable): void {
     this.#durable = durable
+  }
+
+  /** Milliseconds since 1970, which tests of programs skip. */
+  now(): number {
+    return this.#durable.now()
   }
 
   define(definition: WorkflowDefinition): void {
@@ -108,7 +113,7 @@ export class WorkflowRuntime {
     const isNew = workflows.create(run, this.#durable.now())
     if (!isNew) this.#assertSame(runId, name)
     if (isDetached) {
-      if (this.#durable.notify === null) this.#detached.add(runId)
+      if (this.#durable.notify === null) this.#detached.set(runId, 0)
       else this.#durable.notify()
       return ok(runId)
     }
@@ -129,7 +134,7 @@ export class WorkflowRuntime {
     const plannedSteps = this.#definitions.get(name)?.plannedSteps ?? 0
     const stored = losslessText([due, args])
     workflows.create({ runId, workflow: name, args: stored, parent: null, plannedSteps, isCalled: false }, now())
-    if (notify === null) this.#detached.add(runId)
+    if (notify === null) this.#detached.set(runId, due)
     else notify()
     return runId
   }
@@ -158,13 +163,33 @@ export class WorkflowRuntime {
     return this.#performed(execution, definition, run)
   }
 
-  /** Performs detached runs if there is no scheduler. */
+  /**
+   * Performs detached runs if there is no scheduler, the earliest first. In a test, deferred calls may defer others: those
+   * that are due later than all calls of the test itself are not made, since a call that repeats itself has no end.
+   */
   finish(): void {
     if (this.#durable.notify !== null) return
-    for (const runId of this.#detached) {
-      this.#detached.delete(runId)
-      this.#waited(runId, false)
+    const lastDue = this.#durable.skipsTime ? Math.max(...this.#detached.values()) : Number.POSITIVE_INFINITY
+    while (this.#detached.size > 0) {
+      const batch = [...this.#detached].sort(([, one], [, other]) => one - other)
+      this.#detached.clear()
+      for (const [runId, due] of batch) {
+        if (due > Math.max(lastDue, this.#durable.now()) || this.#isLeft(due)) continue
+        this.#waited(runId, false)
+      }
     }
+  }
+
+  /** True if a deferred call is left to a server, since it is due after the program's end. */
+  #isLeft(due: number): boolean {
+    const { skipsTime, endsWithProgram, now } = this.#durable
+    if (skipsTime || due - now() < this.#machine.timeLeft()) return false
+    if (!endsWithProgram) return true
+    const time = new Date(due).toISOString()
+    return fail(
+      'RUN_UNSUPPORTED',
+      `a call that is due at ${time} is lost, since the program has no table; serve it, or declare a table`
+    )
   }
 
   #called<A>(run: () => A): A {

@@ -39,8 +39,8 @@ export function compileLater(body: BodyCompiler, { native, args, start: at }: Hi
   return frame => {
     const { workflows } = machine
     if (workflows === null) return fail('RUN_UNSUPPORTED', `${unit.name} cannot be called later here`, at)
-    const now = machine.host.now()
-    const due = native === 'run_later' ? now + Math.max(0, durationOf(time(frame))) : timeOf(time(frame), at)
+    const due =
+      native === 'run_later' ? workflows.now() + Math.max(0, durationOf(time(frame))) : timeOf(time(frame), at)
     return workflows.later(unit.name, due, evaluate(frame))
   }
 }
@@ -53,10 +53,11 @@ export function defineLater(machine: Machine, unit: FunctionUnit, returns: HirTy
     plannedSteps: 2,
     params: 2,
     run: ([due = null, args = null]) => {
-      const { workflow } = machine
-      if (workflow === null || !isList(args)) return fail('RUN_UNSUPPORTED', `${name} is not a deferred call`, unit.at)
+      const { workflow, workflows } = machine
+      if (workflow === null || workflows === null || !isList(args))
+        return fail('RUN_UNSUPPORTED', `${name} is not a deferred call`, unit.at)
       // The wait is a step in any case: a repeated turn has the same steps.
-      workflow.wait(Math.max(0, Number(due) - machine.host.now()))
+      workflow.wait(Math.max(0, Number(due) - workflows.now()))
       return workflow.activity({
         name,
         options: callOptions('activity', name, [OPTIONS]),
