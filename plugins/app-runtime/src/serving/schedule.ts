@@ -21,9 +21,9 @@ export function runSchedule(
   for (const [index, { kind, name }] of endpointsOf(program).entries()) {
     if (kind !== 'scheduled') continue
     const { schedule_interval = '' } = module.functions.find(each => each.name === name) ?? {}
-    const interval = Math.min(durationOf(schedule_interval), MAX_TIMER_MS)
+    const interval = durationOf(schedule_interval)
     let isRunning = false
-    const timer = setInterval(() => {
+    const tick = (): void => {
       if (isRunning) {
         ctx.log.warn(`${name} was skipped once, because the previous call has been running for ${schedule_interval}`)
         return
@@ -34,11 +34,12 @@ export function runSchedule(
         if (status !== 200) ctx.log.error(`${name}, which runs every ${schedule_interval}, failed: ${body}`)
       }
       pool.call(index, '', onEnd, undefined, SYSTEM_TEXT)
-    }, interval)
+    }
+    const stopTimer = every(interval, tick)
     ctx.background(`${name} every ${schedule_interval}`, signal => {
       return new Promise<void>(resolve => {
         const stop = (): void => {
-          clearInterval(timer)
+          stopTimer()
           resolve()
         }
         if (signal.aborted) stop()
@@ -46,4 +47,21 @@ export function runSchedule(
       })
     })
   }
+}
+
+/** Calls a function at an interval of any length, in milliseconds. Returns a function that ends it. */
+function every(interval: number, call: () => void): () => void {
+  let timer: NodeJS.Timeout
+  const start = (left: number): void => {
+    timer = setTimeout(
+      () => {
+        if (left > MAX_TIMER_MS) return start(left - MAX_TIMER_MS)
+        start(interval)
+        call()
+      },
+      Math.min(left, MAX_TIMER_MS)
+    )
+  }
+  start(interval)
+  return () => clearTimeout(timer)
 }
