@@ -129,6 +129,10 @@ const RIGHT: Readonly<Record<string, string>> = {
     'fn pair(n: int) to (int, Option[str]) { if n > 5 { return (n, None) }\n (0, None) }\n@invariant(n < 100)\nfn say(n: int) { print("say", n) }\n' +
     '@require(not (a is b), "different")\nfn differ[T](a: T, b: T) to bool { true }\n' +
     'fn main() { print(next(1), pair(6), pair(1), differ(1dec, 2dec))\n say(3) }',
+  'a call with names is an element only if its name is no constructor or function':
+    'fn main() { print(area(Box(h=1, w=2)), Box(w=3, h=2), [Box(h=1, w=2), Dot], Half(n=3), panel(x=4)) }\n' +
+    'fn Half(n: int) to int { n / 2 }\nfn panel(x: int) to int { x + 1 }\ntype Shape =\n| Box(h: int, w: int)\n| Dot\n' +
+    'fn area(s: Shape) to int { match s { Box(h, w) => h * w\n Dot => 0 } }',
   'variables of a pattern change':
     'fn main() { let mut (a, (b, c)) = (1, (2, 3))\n a += 5\n b = a * c\n print(a, b, c) }',
   'a key that is a name of JavaScript is no key of a map':

@@ -3,6 +3,7 @@ import type { Param } from '../ast.ts'
 import type {
   Argument,
   Attribute,
+  Element,
   Expression,
   If,
   Lambda,
@@ -276,7 +277,19 @@ function callOf(p: Parser, callee: Expression): Expression {
   const tag = { start, end: callee.end, text: callee.name }
   const attributes = args.map(attributeOf)
   const children = hasChildren ? callChildren(p) : null
-  return { kind: 'Element', id: p.nextId++, start, end: p.lastEnd, syntax: 'call', tag, attributes, children }
+  const node = {
+    kind: 'Element',
+    id: p.nextId++,
+    start,
+    end: p.lastEnd,
+    syntax: 'call',
+    tag,
+    attributes,
+    children
+  } as const
+  const element: Element = { ...node }
+  if (children === null) p.elementCalls.push({ element, callee, args })
+  return element
 }
 
 function callArgument(p: Parser): Argument {
