@@ -22,9 +22,9 @@ export function heldCode(file: EmittedModule, option: TypeScriptCode, type: Hir.
   return mayBeNull(type) ? call(heldCallee(file, type), option.doc) : option
 }
 
-/** Like {@link heldCode}, for the text of an option. */
+/** Like {@link heldCode}, for the text of an option, with a value of any type. */
 export function heldText(file: EmittedModule, option: string, type: Hir.Type): string {
-  return mayBeNull(type) ? `${heldCallee(file, type)}(${option})` : option
+  return mayBeNull(type) ? `${file.helper('some_value')}<any>(${option})` : option
 }
 
 function heldCallee(file: EmittedModule, type: Hir.Type): string & Doc {

@@ -21,7 +21,7 @@ export function patternTest(pattern: Hir.Pattern, value: string, type: Hir.Type,
     case 'Wildcard':
       return NOTHING
     case 'Bind':
-      return { tests: [], bindings: [{ local: pattern.local, value }] }
+      return { tests: [], bindings: [{ local: pattern.local, value: typed(value, type, file) }] }
     case 'Literal':
       return test(literalTest(pattern.value, value, type, file))
     case 'Tuple': {
@@ -31,6 +31,14 @@ export function patternTest(pattern: Hir.Pattern, value: string, type: Hir.Type,
     case 'Variant':
       return variantTest(pattern, value, type, file)
   }
+}
+
+/** Start of the code of a value in an option of an option, or in a part of one. */
+const HELD = /^\w+<any>\(/
+
+/** TypeScript narrows no result of a call, so the value in an option has any type until it is bound. */
+function typed(value: string, type: Hir.Type, file: EmittedModule): string {
+  return HELD.test(value) ? `(${value} as ${file.typeOrAny(type)})` : value
 }
 
 type VariantPattern = Extract<Hir.Pattern, { kind: 'Variant' }>

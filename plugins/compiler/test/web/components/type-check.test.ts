@@ -63,6 +63,19 @@ fn limited(r: Result[int]) to int {
     }
 }
 
+fn nested(shapes: Map[str, Option[Shape]], numbers: Option[Option[List[int]]]) to int {
+    let found = match shapes.get("a") {
+        Some(Some(Circle(r))) if r > 1 => r
+        Some(Some(_)) => 0
+        Some(None) => 1
+        None => 2
+    }
+    match numbers {
+        Some(Some(ns)) => found + len(ns.map(fn(n) n + 1))
+        _ => found
+    }
+}
+
 fn label_of(most: int) to str {
     let options = Options { limit: most }
     let other = [Options { label: Some("b") }]
@@ -93,7 +106,7 @@ fn first_even(ns: List[int]) to int {
 }
 
 fn main() {
-    print(area(Dot), limited(Ok(1)), label_of(2), first_even([1, 2]), -1 is 1)
+    print(area(Dot), limited(Ok(1)), label_of(2), first_even([1, 2]), nested({}, None), -1 is 1)
     let items: List[Options] = [].reverse()
     print([].sort_by(fn(x) -x), for each in items { print(each.limit) })
     loop { return }
