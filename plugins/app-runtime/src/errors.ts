@@ -85,8 +85,8 @@ export type RunErrorCode = keyof typeof runErrors.specs
 export const appErrors = errorTable({
   APP_COLUMN_UNKNOWN: { message: 'A table of a served program has no such column.', status: 400 },
   APP_CURSOR_INVALID: { message: 'A cursor does not belong to the requested rows.', status: 400 },
-  APP_NO_SERVER: { message: 'No running process serves a program of the project.', status: 404 },
   APP_NO_DATABASE: { message: 'A served program has no database.', status: 409 },
+  APP_NO_SERVER: { message: 'No running process serves a program of the project.', status: 404 },
   APP_NOT_SERVED: { message: 'A program is not served, because it could not be started.', status: 503 },
   APP_REQUEST_FAILED: { message: 'The listener of a served program did not answer a request.', status: 502 },
   APP_REQUEST_INVALID: { message: 'A request to a served program has an invalid path, header or body.', status: 400 },
