@@ -442,3 +442,26 @@ t.test('the contract and the OpenAPI document name every route', async t => {
     additionalProperties: false
   })
 })
+
+t.test('the client sends a text of an address that is no int as it is, so that the refusal names it', async t => {
+  const { folder } = await built(
+    t,
+    `
+@query
+fn item(id: int) to str { str(id) }
+
+component Item(item: str) { view: <p>{item}</p> }
+
+routes { "/items/:id" to Item with (loader: item) }
+`
+  )
+  const { $int } = await import(join(folder, 'vox-client.ts'))
+  t.same(['12', '-3', '9007199254740993', '1.5', 'x1', undefined].map($int), [
+    12,
+    -3,
+    9_007_199_254_740_993n,
+    '1.5',
+    'x1',
+    Number.NaN
+  ])
+})

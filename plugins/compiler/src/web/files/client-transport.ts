@@ -219,10 +219,15 @@ function $print(value: unknown): string {
   },
   {
     name: '$int',
-    text: `/** Reads an int of a URL or a form. One beyond 2^53 becomes a bigint, whose type is \`number\` here as in results. */
+    text: `/**
+ * Reads an int of a URL or a form. One beyond 2^53 becomes a bigint, whose type is \`number\` here as in results. Another
+ * text stays a text, which the server refuses by its value.
+ */
 export function $int(text: string | undefined): number {
   const value = globalThis.Number(text)
-  return globalThis.Number.isSafeInteger(value) || text === undefined || !/^-?\\d+$/.test(text) ? value : (globalThis.BigInt(text) as unknown as number)
+  if (text === undefined || globalThis.Number.isSafeInteger(value)) return value
+  const isLarge = /^-?\\d+$/.test(text)
+  return (isLarge ? globalThis.BigInt(text) : text) as unknown as number
 }
 `
   }
