@@ -122,6 +122,10 @@ export const diagnosticCodes = {
   'typecheck.mcp.resource_params': error('hir_invariant', 'An MCP resource has parameters.'),
   'typecheck.missing_field': error('typecheck', 'A record lacks a required field.'),
   'typecheck.not_a_function': error('typecheck', 'A called value is not a function.'),
+  'typecheck.not_json': warning(
+    'typecheck',
+    'A parameter or a result is sent or stored as JSON, but has a function or an actor in it.'
+  ),
   'typecheck.operands': error('typecheck', 'An operator does not accept operands of these types.'),
   'typecheck.pattern_mismatch': error('typecheck', 'A pattern matches values of another type.'),
   'typecheck.prop': error(

@@ -15,6 +15,7 @@ import type { Effect } from './effect.ts'
 import { effectTable } from './effects.ts'
 import { groupsOf } from './groups.ts'
 import { type BodyInference, inferenceOf } from './infer.ts'
+import { checkJsonValues } from './json-values.ts'
 import { moduleNames } from './module-names.ts'
 import { NATIVES } from './natives/natives.ts'
 import { isCallable } from './resolve.ts'
@@ -219,7 +220,8 @@ function typedModule(context: Context): TypedModule {
     fieldType: fieldTypeOf
   }
   diagnostics.push(...checkEffects(module, effects))
-  for (const pass of [checkConstantOrder, checkMatches]) pass(typed, diagnostic => diagnostics.push(diagnostic))
+  for (const pass of [checkConstantOrder, checkMatches, checkJsonValues])
+    pass(typed, diagnostic => diagnostics.push(diagnostic))
   return typed
 }
 

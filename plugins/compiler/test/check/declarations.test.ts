@@ -248,6 +248,24 @@ t.test('invalid literal durations are reported, with a fix for common spellings'
   t.end()
 })
 
+t.test('functions and actors in JSON are reported', t => {
+  const actor = 'actor A { on go() to int { 1 } }\ntype Job { name: str run: fn() to int }\ntype Box[T] { value: T }\n'
+  const at = (source: string) => findings(actor + source)
+  t.same(at('@mutation fn f(job: Job) to int { job.run() }'), ['typecheck.not_json of job'])
+  t.same(at('@server fn f() to A { spawn(A) }'), ['typecheck.not_json of A'])
+  t.same(at('@query fn f() { fn(n: int) n }'), ['typecheck.not_json of f'])
+  t.same(at('@query fn f() to Box[Option[A]] { Box { value: None } }'), ['typecheck.not_json of Box[Option[A]]'])
+  t.same(at('http get "/f" to Option[Job] { None }'), ['typecheck.not_json of Option[Job]'])
+  t.same(at('activity f(a: A) to Result[int] { Ok(a.go()) }'), ['typecheck.not_json of a'])
+  t.same(
+    at(
+      'fn f(job: Job, a: A) to int { job.run() + a.go() }\n@query fn g(box: Box[int]) to Result[Box[str]] { Error("no") }'
+    ),
+    []
+  )
+  t.end()
+})
+
 t.test('route paths that the router does not accept are reported, and unused path parameters', t => {
   const route = (path: string, rest: string): string => `http get "${path}"${rest}`
   const TEXT = ' to str { "" }'

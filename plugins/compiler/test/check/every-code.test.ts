@@ -107,6 +107,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.mcp.resource_params': ['@mcp.resource "a" "b" fn f(x: int) to str { "" }', 'x: int'],
   'typecheck.missing_field': [`${TASK}fn f() { db.Task.insert({ title: "a" }) }`, '{ title: "a" }'],
   'typecheck.not_a_function': ['fn f() { let a = 1\n a() }', 'a'],
+  'typecheck.not_json': ['@query fn f(g: fn(int) to int) to int { g(1) }', 'g'],
   'typecheck.operands': ['fn f() { true - 1 }', 'true - 1'],
   'typecheck.pattern_mismatch': ['fn f(n: int) { match n { "a" => 1, _ => 2 } }', '"a"'],
   'typecheck.prop': ['component A(n: int) { view: <p>{n}</p> }\ncomponent B() { view: <A n="x"/> }', '"x"'],
