@@ -3,7 +3,6 @@ import type { Param } from '../ast.ts'
 import type {
   Argument,
   Attribute,
-  Element,
   Expression,
   If,
   Lambda,
@@ -277,19 +276,7 @@ function callOf(p: Parser, callee: Expression): Expression {
   const tag = { start, end: callee.end, text: callee.name }
   const attributes = args.map(attributeOf)
   const children = hasChildren ? callChildren(p) : null
-  const node = {
-    kind: 'Element',
-    id: p.nextId++,
-    start,
-    end: p.lastEnd,
-    syntax: 'call',
-    tag,
-    attributes,
-    children
-  } as const
-  const element: Element = { ...node }
-  if (children === null) p.elementCalls.push({ element, callee, args })
-  return element
+  return { kind: 'Element', id: p.nextId++, start, end: p.lastEnd, syntax: 'call', tag, attributes, children }
 }
 
 function callArgument(p: Parser): Argument {

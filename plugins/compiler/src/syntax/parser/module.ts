@@ -12,7 +12,6 @@ import type {
   StringLiteral,
   Table
 } from '../ast.ts'
-import type { Call } from '../ast-expressions.ts'
 import { decoratorUse } from '../decorators.ts'
 import { Kind, LAST_SOFT_KEYWORD } from '../token.ts'
 import { letStatement, missing, parseExpression, parseStatement } from './body.ts'
@@ -41,7 +40,7 @@ import {
 } from './declarations.ts'
 import { parseDecorators } from './decorators.ts'
 import { list } from './lists.ts'
-import type { ElementCall, Parser } from './parser.ts'
+import type { Parser } from './parser.ts'
 import { parseType } from './types-and-patterns.ts'
 
 const STARTS = [
@@ -70,33 +69,7 @@ export function parseModule(p: Parser): Module {
     if (item !== null) items.push(item)
     if (p.inPanic || p.position === before) toNextDeclaration(p, before)
   }
-  const called = p.elementCalls.length === 0 ? null : calledNames(items)
-  for (const each of p.elementCalls) if (called?.has(each.element.tag.text)) becomeCall(each)
   return { kind: 'Module', start: 0, end: p.tokens.source.length, items, nodeCount: p.nextId }
-}
-
-/** Returns the names of the constructors, structs and functions of a module, without those of components. */
-function calledNames(items: readonly Declaration[]): Set<string> {
-  const names = items.flatMap((item): Name[] => {
-    if (item.kind === 'Function') {
-      const isElement = item.result?.kind === 'NamedType' && item.result.path.at(-1)?.text === 'Element'
-      const isComponent = item.role !== 'plain' || (isElement && /^[A-Z]/.test(item.name.text))
-      return isComponent ? [] : [item.name]
-    }
-    if (item.kind !== 'Type') return []
-    const { definition } = item
-    if (definition.form === 'variants') return definition.variants.map(variant => variant.name)
-    return definition.form === 'struct' ? [item.name] : []
-  })
-  return new Set(names.map(({ text }) => text))
-}
-
-/** `Box(h=1)` reads like an element until the module declares `Box`, which may follow. */
-function becomeCall({ element, callee, args }: ElementCall): void {
-  const { id, start, end } = element
-  const node = element as unknown as Record<string, unknown>
-  for (const key of Object.keys(node)) delete node[key]
-  Object.assign(node, { kind: 'Call', id, start, end, callee, args } satisfies Call)
 }
 
 function moduleItem(p: Parser): Declaration | null {

@@ -1,6 +1,6 @@
 import type { DiagnosticCode } from '../../diagnostics/codes.ts'
 import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { Argument, Element, Expression, StringLiteral } from '../ast-expressions.ts'
+import type { StringLiteral } from '../ast-expressions.ts'
 import type { Name, Span } from '../node.ts'
 import { stringValue } from '../string-value.ts'
 import { describeKind, Kind, LAST_KEYWORD } from '../token.ts'
@@ -33,13 +33,6 @@ export interface ParserOptions {
  * State of one parse: position in the tokens, context, and diagnostics. An error starts panic mode, which suppresses
  * further errors. Panic mode ends when a list finds its next item and calls {@link Parser.recovered}.
  */
-/** An element that is a call if its tag turns out to be a constructor or a function. */
-export interface ElementCall {
-  readonly element: Element
-  readonly callee: Expression
-  readonly args: readonly Argument[]
-}
-
 export class Parser {
   readonly tokens: TokenList
   readonly options: ParserOptions
@@ -55,8 +48,6 @@ export class Parser {
   height = 0
   /** Id of the next expression, pattern or entry. */
   nextId = 0
-  /** Elements that are written as calls with named arguments. */
-  readonly elementCalls: ElementCall[] = []
   /** Names of the open elements, outermost first. */
   readonly openTags: string[] = []
   #nesting = 0
