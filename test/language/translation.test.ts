@@ -50,6 +50,10 @@ const RIGHT: Readonly<Record<string, string>> = {
     'print((not on) and [at(3)].at(0).is_ok()) }',
   'the condition of a loop is evaluated before each round':
     'fn main() { let xs = [1, 2, 3]\n let mut i = 0\n while xs.at(i).is_ok() { i += 1 }\n print(i) }',
+  'numbers are parsed from the same texts':
+    'fn main() { let texts = ["", " 12 ", "+3", "-0", "1.", ".5", "-2.50", "1e3", "1e999", "0x1", "12a", "9007199254740993", "9223372036854775808"]\n' +
+    'for text in texts { print(text, text.parse_int(), text.parse_float(), text.parse_dec()) }\n' +
+    'print("4".parse_int().unwrap_or(0) + 1, "0.10".parse_dec().unwrap_or(0dec) + 0.2dec) }',
   'functions that every program has are values':
     'fn main() { print([1, 2].map(str).join("-"), ["3", "x"].map(int), [Some(1)].map(str)) }',
   'constructors are values':

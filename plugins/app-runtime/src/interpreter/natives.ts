@@ -11,6 +11,7 @@ import { logFields } from './log-fields.ts'
 import { elementCount } from './methods/call-method.ts'
 import { sortedBy } from './methods/sorted.ts'
 import { functionArg, intArg, listArg, type Native, native, textArg, unrepeatable } from './native.ts'
+import { floatNumber, wholeNumber } from './number-text.ts'
 import { intOf } from './operators.ts'
 import { ANONYMOUS } from './request.ts'
 import { RESPONSES } from './response.ts'
@@ -194,8 +195,7 @@ function toInt(value: Value): Value {
     if (!Number.isFinite(value.value)) return fail('RUN_OVERFLOW', `${value.value} is not an int`)
     return intOf(BigInt(Math.trunc(value.value)), -1)
   }
-  const text = typeof value === 'string' ? value.trim() : ''
-  return /^[+-]?\d+$/.test(text) ? intOf(BigInt(text.replace(/^\+/, '')), -1) : 0
+  return intOf((typeof value === 'string' ? wholeNumber(value) : undefined) ?? 0n, -1)
 }
 
 function toFloat(value: Value): Value {
@@ -203,8 +203,7 @@ function toFloat(value: Value): Value {
   if (isInt(value)) return new Float(Number(value))
   if (value instanceof Decimal) return new Float(value.toNumber())
   if (typeof value === 'boolean') return new Float(value ? 1 : 0)
-  const text = typeof value === 'string' ? value.trim() : ''
-  return new Float(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : 0)
+  return new Float((typeof value === 'string' ? floatNumber(value) : undefined) ?? 0)
 }
 
 function toDecimal(value: Value): Value {

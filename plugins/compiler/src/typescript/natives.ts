@@ -217,6 +217,9 @@ const TEXT: Readonly<Record<string, MethodTranslation>> = {
   repeat: own('repeat'),
   slice: helpedOn('slice_of'),
   index_of: helpedOn('place_of'),
+  parse_int: helpedOn('parsed_int'),
+  parse_float: helpedOn('parsed_float'),
+  parse_dec: helpedOn('parsed_dec'),
   char_at: invocation => orNull(['[...', invocation.object.doc, '][', first(invocation).doc, ']'])
 }
 

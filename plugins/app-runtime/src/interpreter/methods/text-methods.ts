@@ -1,6 +1,9 @@
+import { Decimal } from '../decimal.ts'
 import { fail } from '../failure.ts'
 import { intArg, textArg } from '../native.ts'
-import { NONE, some } from '../value.ts'
+import { floatNumber, wholeNumber } from '../number-text.ts'
+import { intOf } from '../operators.ts'
+import { Float, NONE, some } from '../value.ts'
 import { type Methods, method } from './method.ts'
 
 /** Methods of str. Positions and lengths count characters: a surrogate pair is one. */
@@ -46,6 +49,18 @@ export const TEXT_METHODS: Methods<string> = {
   index_of: method(1, 1, (text, args) => {
     const at = text.indexOf(textArg(args, 0))
     return at < 0 ? NONE : some(characterCount(text.slice(0, at)))
+  }),
+  parse_int: method(0, 0, text => {
+    const number = wholeNumber(text)
+    return number === undefined || BigInt.asIntN(64, number) !== number ? NONE : some(intOf(number, -1))
+  }),
+  parse_float: method(0, 0, text => {
+    const number = floatNumber(text)
+    return number === undefined || !Number.isFinite(number) ? NONE : some(new Float(number))
+  }),
+  parse_dec: method(0, 0, text => {
+    const number = Decimal.parse(text.trim())
+    return number === undefined ? NONE : some(number)
   })
 }
 

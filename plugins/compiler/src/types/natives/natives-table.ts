@@ -199,9 +199,9 @@ export const NATIVE_GLOBALS = `
   assert(condition: bool, message?: any) to Unit // Fails if the condition is false.
   panic(message?: any) to never // Ends the program with a message.
   has_capability(capability: any) to bool // True if the host grants a capability, such as \`"net"\`.
-  int(x: any) to int // Converts a value to an int.
-  float(x: any) to float // Converts a value to a float.
-  dec(x: any) to dec // Converts a value to a dec: an int and a text exactly, a float to the digits that it is printed with, and other text to 0.
+  int(x: any) to int // Converts a value to an int: a text that is none to 0, see \`parse_int\`.
+  float(x: any) to float // Converts a value to a float: a text that is none to 0, see \`parse_float\`.
+  dec(x: any) to dec // Converts a value to a dec: an int and a text exactly, a float to the digits that it is printed with, and other text to 0, see \`parse_dec\`.
   bool(x: any) to bool // Converts a value to a bool: false for zero, empty and missing values.
   range(from: int, until?: int) to List[int] // Returns the ints from \`from\` up to, but not including, \`until\`; with one argument, the ints from 0 up to it.
   type_of(x: any) to str // Returns the name of the type of a value.
@@ -237,7 +237,10 @@ export const NATIVE_MEMBERS: Readonly<Record<string, string>> = {
     repeat(times: int) to str // Returns the text several times.
     slice(from: int, until?: int) to str // Returns the characters from \`from\` up to, but not including, \`until\`.
     char_at(index: int) to Option[str] // Returns the character at a position.
-    index_of(text: str) to Option[int] // Returns the position of the first occurrence of a text.`,
+    index_of(text: str) to Option[int] // Returns the position of the first occurrence of a text.
+    parse_int() to Option[int] // Returns the int that the text is, white space at its ends aside; None for another text.
+    parse_float() to Option[float] // Returns the number that the text is, white space at its ends aside; None for another text.
+    parse_dec() to Option[dec] // Returns the decimal that the text is, white space at its ends aside; None for another text.`,
   int: `
     abs() to int // Returns the absolute value.
     min(other: int) to int // Returns the smaller of two ints.
@@ -254,7 +257,7 @@ export const NATIVE_MEMBERS: Readonly<Record<string, string>> = {
     to_int() to int // Returns the whole part as an int.`,
   dec: `
     abs() to dec // Returns the absolute value.
-    round(places: int) to dec // Rounds to a number of decimal places, from 0 to 28.
+    round(places: int) to dec // Rounds to a number of decimal places, from 0 to 28; a half is rounded to the even digit.
     to_float() to float // Converts a decimal to the nearest float.`,
   bool: '',
   'List[T]': `

@@ -139,6 +139,14 @@ export function decimal_to_int(value: string): number {
 `,
     needs: ['int_of']
   },
+  parsed_dec: {
+    source: `/** Returns the decimal that a text is; null for another text. */
+export function parsed_dec(value: string): string | null {
+  return /^[+-]?\\d+(\\.\\d+)?$/.test(value.trim()) ? to_dec(value) : null
+}
+`,
+    needs: ['to_dec']
+  },
   to_dec: {
     source: `/** Converts a value to a decimal; 0 if it is not a number. */
 export function to_dec(value: unknown): string {

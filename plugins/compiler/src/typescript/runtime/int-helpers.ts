@@ -118,6 +118,25 @@ export function to_float(value: unknown): number {
 }
 `
   },
+  parsed_int: {
+    source: `/** Returns the int that a text is; null for another text. */
+export function parsed_int(value: string): number | null {
+  const text = value.trim()
+  const whole = /^[+-]?\\d+$/.test(text) ? BigInt(text.replace('+', '')) : null
+  return whole === null || BigInt.asIntN(64, whole) !== whole ? null : int_of(whole)
+}
+`,
+    needs: ['int_of']
+  },
+  parsed_float: {
+    source: `/** Returns the finite number that a text is; null for another text. */
+export function parsed_float(value: string): number | null {
+  const text = value.trim()
+  const number = /^[+-]?(\\d+\\.?\\d*|\\.\\d+)(e[+-]?\\d+)?$/i.test(text) ? Number(text) : NaN
+  return Number.isFinite(number) ? number : null
+}
+`
+  },
   range: {
     source: `/** Returns the ints from \`start\` up to, but not including, \`end\`. */
 export function range(start: number, end: number): number[] {
