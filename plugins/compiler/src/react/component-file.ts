@@ -42,7 +42,7 @@ function parameter(component: string, props: readonly WebProp[]): Doc {
   if (props.length === 0) return ''
   const parts = props.map(({ name, variable, value }): Doc => {
     const bound = name === variable ? variable : `${propertyKey(name)}: ${variable}`
-    return value === null ? bound : [bound, ' = ', value]
+    return value === null ? bound : [bound, ' = ', value.code]
   })
   return ['{ ', join(', ', parts), ` }: ${component}Props`]
 }
@@ -55,13 +55,15 @@ interface Statement {
 
 function statementsOf(member: WebMember, file: EmittedModule): Statement[] {
   switch (member.kind) {
-    case 'statement':
-      return [{ code: member.code, isApart: false }]
+    case 'statements':
+      return member.codes.map(code => ({ code, isApart: false }))
+    case 'response':
+      return [{ code: [`const ${member.variable} = `, member.code], isApart: false }]
     case 'state':
       return [{ code: stateCode(member, file), isApart: false }]
     case 'derived': {
       const { variable, type, value } = member
-      return [{ code: [`const ${variable}${type === null ? '' : `: ${type}`} = `, value], isApart: false }]
+      return [{ code: [`const ${variable}${type === null ? '' : `: ${type}`} = `, value.code], isApart: false }]
     }
     case 'effect':
       return effectStatements(member, file)
@@ -102,7 +104,7 @@ function spaced(statements: readonly Statement[]): Doc[] {
 
 function endsInReturn(members: readonly WebMember[]): boolean {
   const last = members.at(-1)
-  const code = last?.kind === 'statement' ? last.code : ''
+  const code = last?.kind === 'statements' ? (last.codes.at(-1) ?? '') : ''
   const first = Array.isArray(code) ? code[0] : code
   return typeof first === 'string' && first.startsWith('return ')
 }

@@ -7,7 +7,7 @@ import { reactName, reactValue } from './react-names.ts'
 
 /** Prints a part of a view as a TypeScript expression, in parentheses if it has several parts. */
 export function jsxExpression(node: WebNode): TypeScriptCode {
-  const doc = jsx(isElement(node) ? node : { kind: 'fragment', children: [node] })
+  const doc = isElement(node) ? jsx(node) : withChildren('<>', [node], '</>')
   return code(hasParts(node) ? group(['(', indent([softline, doc]), softline, ')']) : doc)
 }
 
@@ -15,7 +15,7 @@ export function jsxExpression(node: WebNode): TypeScriptCode {
 export function jsx(node: WebNode): Doc {
   switch (node.kind) {
     case 'text':
-      return textChild(node.content, node.parts)
+      return textChild(node.node.value, node.parts)
     case 'expression':
       return ['{', node.code, '}']
     case 'fragment':
@@ -23,7 +23,7 @@ export function jsx(node: WebNode): Doc {
     case 'element':
       return element(node.tag, node.attributes, node.children)
     case 'island':
-      return element('div', [{ name: 'data-island', code: JSON.stringify(node.name) }, ...node.props], [])
+      return element('div', [{ name: 'data-island', nodes: [], code: JSON.stringify(node.name) }, ...node.props], [])
   }
 }
 
@@ -65,7 +65,7 @@ function intrinsicAttribute({ name, code }: WebAttribute): Doc {
   return ['{...({ ', propertyKey(name), ': ', code, ' } as object)}']
 }
 
-function attribute({ name, code }: WebAttribute): Doc {
+function attribute({ name, code }: Pick<WebAttribute, 'name' | 'code'>): Doc {
   if (code === 'true') return name
   const text = textOf(code)
   return text !== null && isAttributeText(text) ? `${name}="${text}"` : [`${name}={`, code, '}']
@@ -83,8 +83,8 @@ function isAttributeText(text: string): boolean {
 
 function textChild(content: string, parts: readonly TextPart[]): Doc {
   const isPlain =
-    content.trim() === content && content !== '' && parts.every(part => 'value' in part || isJsxText(part.text))
-  if (isPlain) return parts.map(part => ('text' in part ? part.text : ['{', part.value, '}']))
+    content.trim() === content && content !== '' && parts.every(part => 'code' in part || isJsxText(part.text))
+  if (isPlain) return parts.map(part => ('text' in part ? part.text : ['{', part.code, '}']))
   return ['{', textValue(parts), '}']
 }
 

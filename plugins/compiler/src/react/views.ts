@@ -12,7 +12,7 @@ import { jsx, jsxExpression } from './jsx.ts'
 /** Prints the views inside of code as JSX. */
 export const REACT_VIEWS: Views = {
   markup: (e, node) => jsxExpression(viewNode(e, node)),
-  text: (e, { value }) => code(textValue(textParts(value, placeholders(e)))),
+  text: (e, node) => code(textValue(textParts(node.value, placeholders(e, node)))),
   item
 }
 
@@ -24,7 +24,10 @@ function item(e: Emitter, node: Hir.For, position: () => string): TypeScriptCode
   const key = node.key === null ? (rowKey(e, node) ?? position()) : expression(e, node.key).doc
   const made = element === null ? null : viewNode(e, element)
   if (made?.kind === 'element') {
-    const keyed: WebNode = { ...made, attributes: [{ name: 'key', code: key }, ...made.attributes] }
+    const keyed: WebNode = {
+      ...made,
+      attributes: [{ name: 'key', nodes: node.key === null ? [] : [node.key], code: key }, ...made.attributes]
+    }
     return jsxExpression(keyed)
   }
   const fragment = e.file.react('Fragment')

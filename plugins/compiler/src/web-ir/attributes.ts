@@ -38,10 +38,11 @@ export function attributesOf(e: Emitter, element: Hir.Element, owner: AttributeO
 /** Returns an island property: a string unchanged, other values as JSON. */
 function islandProp(e: Emitter, { name, value }: Hir.Attribute): WebAttribute {
   const prop = `data-prop-${kebabCase(name)}`
-  if (value === null) return { name: prop, code: '"true"' }
-  if (value.kind === 'Str') return { name: prop, code: JSON.stringify(value.value) }
+  if (value === null) return { name: prop, nodes: [], code: '"true"' }
+  const nodes = [value]
+  if (value.kind === 'Str') return { name: prop, nodes, code: JSON.stringify(value.value) }
   const made = closed(e, value)
-  return { name: prop, code: isNamed(typeOf(e, value), 'str') ? made.doc : call('JSON.stringify', made.doc).doc }
+  return { name: prop, nodes, code: isNamed(typeOf(e, value), 'str') ? made.doc : call('JSON.stringify', made.doc).doc }
 }
 
 /** Types of the properties of a component; null for those without an annotation. */
@@ -55,14 +56,15 @@ function componentAttribute(
 ): WebAttribute[] {
   if (name === 'bind' && value !== null) return boundTo(e, element, value)
   const type = properties.get(name)
+  const nodes = value === null ? [] : [value]
   if (type !== undefined && type !== null) {
     const isHandler = type.kind === 'fn' && value !== null
     const use = { argumentTypes: type.kind === 'fn' ? type.params : [], isSubmit: false }
-    return [{ name, code: isHandler ? handlerCode(e, value, use).doc : valueCode(e, value) }]
+    return [{ name, nodes, code: isHandler ? handlerCode(e, value, use).doc : valueCode(e, value) }]
   }
   const own = type === null ? name : componentAttributeName(name)
   const isEvent = value !== null && eventName(name) !== null
-  return [{ name: own, code: isEvent ? handlerCode(e, value).doc : valueCode(e, value) }]
+  return [{ name: own, nodes, code: isEvent ? handlerCode(e, value).doc : valueCode(e, value) }]
 }
 
 function intrinsicAttributes(e: Emitter, element: Hir.Element, primitive: Primitive | null): WebAttribute[] {
@@ -75,6 +77,8 @@ function intrinsicAttributes(e: Emitter, element: Hir.Element, primitive: Primit
   let className: Doc | null =
     primitive === null || primitive.className === '' ? null : JSON.stringify(primitive.className)
   let ownStyle: Doc | null = null
+  const classNodes: Hir.Expr[] = []
+  const styleNodes: Hir.Expr[] = []
   // Attributes in program order, after those of the primitive.
   let classPosition = 0
   let stylePosition = 0
@@ -84,22 +88,27 @@ function intrinsicAttributes(e: Emitter, element: Hir.Element, primitive: Primit
     if (written === 'bind' && value !== null) found.push(...boundTo(e, element, value))
     else if (primitive?.contentAttribute === written && !hasChildren) continue
     else if (element.tag === 'heading' && written === 'level' && primitive !== null) continue
-    else if (property !== undefined && value !== null) style.push([property, closed(e, value).doc])
-    else if (name === 'className' && value !== null) {
+    else if (property !== undefined && value !== null) {
+      style.push([property, closed(e, value).doc])
+      styleNodes.push(value)
+    } else if (name === 'className' && value !== null) {
       if (className === null) classPosition = found.length
       className = joinedClasses(className, classCode(e, value))
+      classNodes.push(value)
     } else if (name === 'style' && value !== null) {
       if (style.length === 0) stylePosition = found.length
+      styleNodes.push(value)
       if (value.kind === 'Str') style.push(...declarations(value.value))
       else ownStyle = closed(e, value).doc
     } else if (name === 'onSubmit' && value !== null && isHandledForm(element)) {
-      found.push({ name, code: handlerCode(e, value, { argumentTypes: [ANY], isSubmit: true }).doc })
-    } else found.push({ name, code: intrinsicValue(e, name, written, value) })
+      const code = handlerCode(e, value, { argumentTypes: [ANY], isSubmit: true }).doc
+      found.push({ name, nodes: [value], code })
+    } else found.push({ name, nodes: value === null ? [] : [value], code: intrinsicValue(e, name, written, value) })
   }
   const styleCode = style.length === 0 ? ownStyle : recordOf(style, ownStyle)
-  if (styleCode !== null) found.splice(stylePosition, 0, { name: 'style', code: styleCode })
+  if (styleCode !== null) found.splice(stylePosition, 0, { name: 'style', nodes: styleNodes, code: styleCode })
   const classIndex = classPosition + (styleCode !== null && stylePosition < classPosition ? 1 : 0)
-  if (className !== null) found.splice(classIndex, 0, { name: 'className', code: className })
+  if (className !== null) found.splice(classIndex, 0, { name: 'className', nodes: classNodes, code: className })
   return found
 }
 
@@ -128,7 +137,7 @@ function valueCode(e: Emitter, value: Hir.Expr | null): Doc {
 /** Returns the code of a class attribute, whose string may have placeholders. */
 function classCode(e: Emitter, value: Hir.Expr): Doc {
   if (value.kind !== 'Str') return closed(e, value).doc
-  const parts = textParts(value.value, placeholders(e))
+  const parts = textParts(value.value, placeholders(e, value))
   return parts.every(part => 'text' in part) ? JSON.stringify(value.value) : textValue(parts)
 }
 
@@ -167,8 +176,8 @@ function boundTo(e: Emitter, element: Hir.Element, target: Hir.Expr): WebAttribu
     return code(isNumber ? `Number(${read})` : read)
   })
   return [
-    { name, code: value.doc },
-    { name: 'onChange', code: changed.doc }
+    { name, nodes: [target], code: value.doc },
+    { name: 'onChange', nodes: [target], code: changed.doc }
   ]
 }
 
@@ -179,7 +188,7 @@ function boundToFiles(e: Emitter, target: Hir.Expr): WebAttribute[] {
   const emptied = call(e.file.helper('empty_input'), 'input', closed(e, target).doc)
   const changed = storingHandler(e, target, event => call(picked, `${event}.target`))
   return [
-    { name: 'ref', code: ['input => ', emptied.doc] },
-    { name: 'onChange', code: changed.doc }
+    { name: 'ref', nodes: [target], code: ['input => ', emptied.doc] },
+    { name: 'onChange', nodes: [target], code: changed.doc }
   ]
 }

@@ -52,15 +52,16 @@ function buildFunction(view: Hir.FunctionView, file: EmittedModule, views: Views
     return { local, annotation, default: body.defaults[index] ?? null }
   })
   const props = buildProps(e, properties)
-  const statements = written(e, () => into(e, body.block, { kind: 'return' }))
-  const members = statements.map(code => ({ kind: 'statement', code }) as const)
-  return { name: name.name, span: file.program.place(name), props, members, view: null, styles: [], file }
+  const codes = written(e, () => into(e, body.block, { kind: 'return' }))
+  const members = [{ kind: 'statements', nodes: body.block, codes } as const]
+  return { name: name.name, props, members, view: null, styles: [], file }
 }
 
 /** Declares the properties of a component. */
 function buildProps(e: Emitter, properties: readonly Hir.Property[]): WebProp[] {
   return properties.map(property => {
-    const value = property.default === null ? null : closed(e, property.default).doc
+    const node = property.default
+    const value = node === null ? null : { node, code: closed(e, node).doc }
     const { name } = localOf(e, property.local)
     const { name: variable } = bind(e, property.local)
     return { name, variable, type: e.file.declaredType(property.annotation), value }
@@ -80,7 +81,7 @@ interface Building {
 }
 
 function buildComponent(
-  { kind, name, code: component, styles }: Hir.ComponentView,
+  { kind, code: component, styles }: Hir.ComponentView,
   file: EmittedModule,
   views: Views
 ): WebComponent {
@@ -104,9 +105,9 @@ function buildComponent(
   const held: WebMember[] =
     whileShown === null
       ? []
-      : [{ kind: 'statement', code: `const ${whileShown} = ${file.helper('use_while_shown')}()` }]
+      : [{ kind: 'statements', nodes: [], codes: [`const ${whileShown} = ${file.helper('use_while_shown')}()`] }]
   const members = [...held, ...building.members]
-  return { name: component.name, span: file.program.place(name), props, members, view, styles, file }
+  return { name: component.name, props, members, view, styles, file }
 }
 
 function codeOf({ properties, members, view }: Hir.Component): HirNode[] {
@@ -128,7 +129,7 @@ function addValue(building: Building, member: Exclude<Hir.Member, Hir.EffectMemb
     default: {
       const { e, members } = building
       const codes = written(e, () => statement(e, member, { kind: 'drop' }))
-      members.push(...codes.map(code => ({ kind: 'statement', code }) as const))
+      members.push({ kind: 'statements', nodes: [member], codes })
     }
   }
 }
@@ -141,13 +142,13 @@ function addState({ e, members, loads }: Building, member: Hir.StateMember): voi
   const { name: variable, setter } = binding
   const written = annotation === null ? null : e.file.declaredType(annotation)
   const printed = written ?? (isEvident(type) ? null : e.file.type(type))
-  const state = { kind: 'state', name, variable, setter, type: printed, start } as const
+  const state = { kind: 'state', name, variable, setter, type: printed, node: value, start } as const
   if (waits(e, value)) {
     members.push({ ...state, initial: emptyOf(e, type, member), isLazy: false })
     const statements = inFrame(e, { ...LATER, mayAwait: true }, () =>
       within(e, () => e.out.push(call(setter, expression(e, value).doc).doc))
     )
-    loads.push({ ...EFFECT, moment: 'load', statements, isAsync: true, start })
+    loads.push({ ...EFFECT, moment: 'load', node: value, statements, isAsync: true, start })
     return
   }
   const initial = closed(e, value)
@@ -167,7 +168,7 @@ function addDerived({ e, members }: Building, { local, annotation, value, start 
   const { name } = localOf(e, local)
   const { name: variable } = bind(e, local)
   const type = annotation === null ? null : e.file.declaredType(annotation)
-  members.push({ kind: 'derived', name, variable, type, value: made.doc, start })
+  members.push({ kind: 'derived', name, variable, type, value: { node: value, code: made.doc }, start })
 }
 
 const EFFECT = { kind: 'effect', dependencies: [], dependsOn: null, latest: null } as const
@@ -178,7 +179,7 @@ const LATER: FunctionFrame = { ...PLAIN_FRAME, isLater: true }
 function addEffect({ e, scope, members }: Building, { moment, dependencies, body, start }: Hir.EffectMember): void {
   const isAsync = waits(e, body)
   const statements = functionBody(e, body, { ...LATER, mayAwait: isAsync }, { kind: 'drop' })
-  const effect = { ...EFFECT, statements, isAsync, moment, start }
+  const effect = { ...EFFECT, node: body, statements, isAsync, moment, start }
   if (moment !== 'change') {
     // The cleanup reads the newest values, not those of the first render.
     const isLatest = moment === 'cleanup' && readsOf(e, body).length > 0
@@ -219,8 +220,8 @@ function addResponse(
   const hook = e.file.helper(follow === null ? 'use_remote' : 'use_live')
   const fetched = [arrow('()', translated).doc, ...(follow === null ? [] : [', ', follow.doc])]
   const args: Doc = [fetched, `, [${namesOf(e, readsOf(e, node)).join(', ')}], ${emptyOf(e, type, node)}`]
-  const code: Doc = [`const ${name} = ${hook}${types === null ? '' : `<${types}>`}(`, args, ')']
-  members.push({ kind: 'statement', code })
+  const code: Doc = [`${hook}${types === null ? '' : `<${types}>`}(`, args, ')']
+  members.push({ kind: 'response', node, variable: name, code })
   responses.set(text, name)
   return name
 }

@@ -23,13 +23,16 @@ export function webIrDocument(module: Module, hir: HirModule, { components, prog
   const behavior_nodes: BehaviorNode[] = []
   const style_nodes: WebIr['style_nodes'][number][] = []
   for (const component of components) {
-    const { name, span, view, styles } = component
-    if (view !== null) {
-      const first = dom_nodes.length
-      view_roots.push([name, addNode(view, dom_nodes)])
-      for (const node of dom_nodes.slice(first)) spans.set(node, span)
+    const { name, view, styles } = component
+    const add: AddNode = (node, { start, end }) => {
+      spans.set(node, program.place({ start, end }))
+      return dom_nodes.push(node) - 1
     }
-    behavior_nodes.push(...behaviors(component))
+    if (view !== null) view_roots.push([name, addView(view, add, () => dom_nodes.length)])
+    for (const { node, place } of behaviors(component)) {
+      behavior_nodes.push(node)
+      spans.set(node, program.place(place))
+    }
     for (const rule of styles) {
       const node = styleNode(rule)
       spans.set(node, program.place(rule))
@@ -76,28 +79,30 @@ export function webIrDocument(module: Module, hir: HirModule, { components, prog
   }
 }
 
-/** Adds a part of a view after its children. Returns its index. */
-function addNode(node: WebNode, nodes: DomNode[]): number {
-  const add = (made: DomNode): number => nodes.push(made) - 1
-  switch (node.kind) {
+/** Adds a node with its place. Returns its index. */
+type AddNode = (node: DomNode, place: Hir.Span) => number
+
+/** Adds a part of a view after its children. Returns its index. `next`: the index of the next node. */
+function addView(part: WebNode, add: AddNode, next: () => number): number {
+  const { node } = part
+  switch (part.kind) {
     case 'text':
-      return add({ Text: { content: node.content, span: null } })
+      return add({ Text: { content: part.node.value, span: null } }, node)
     case 'expression':
-      return add({ Expr: { ts: textOf(node.code), span: null } })
+      return add({ Expr: { ts: textOf(part.code), span: null } }, node)
     case 'island': {
-      const { name, props, ignored } = node
-      return add({
-        IslandMount: { island_name: name, props: props.map(named), ignored_child_count: ignored, span: null }
-      })
+      const { name, props, ignored } = part
+      const mount = { island_name: name, props: props.map(named), ignored_child_count: ignored, span: null }
+      return add({ IslandMount: mount }, node)
     }
     case 'fragment': {
-      const children = node.children.map(child => addNode(child, nodes))
-      return add({ Fragment: { children, span: null } })
+      const children = part.children.map(child => addView(child, add, next))
+      return add({ Fragment: { children, span: null } }, node)
     }
     case 'element': {
-      const children = node.children.map(child => addNode(child, nodes))
-      const attrs = node.attributes.map(named)
-      return add({ Element: { id: nodes.length, tag: node.tag, attrs, children, span: null } })
+      const children = part.children.map(child => addView(child, add, next))
+      const attrs = part.attributes.map(named)
+      return add({ Element: { id: next(), tag: part.tag, attrs, children, span: null } }, node)
     }
   }
 }
@@ -106,18 +111,24 @@ function named({ name, code }: WebAttribute): NamedText {
   return [name, textOf(code)]
 }
 
-/** Returns the states, derived values and effects in source order, with names as in the program. */
-function behaviors({ name: component, members }: WebComponent): BehaviorNode[] {
-  const found: { readonly start: number; readonly node: BehaviorNode }[] = []
-  for (const member of members) {
-    if (member.kind === 'statement') continue
-    const node = behavior(component, member)
-    if (node !== null) found.push({ start: member.start, node })
-  }
-  return found.sort((a, b) => a.start - b.start).map(({ node }) => node)
+interface PlacedBehavior {
+  readonly node: BehaviorNode
+  readonly place: Hir.Span
 }
 
-function behavior(component: string, member: Exclude<WebMember, { kind: 'statement' }>): BehaviorNode | null {
+/** Returns the states, derived values and effects in source order, with names as in the program. */
+function behaviors({ name: component, members }: WebComponent): PlacedBehavior[] {
+  const found: (PlacedBehavior & { readonly start: number })[] = []
+  for (const member of members) {
+    const node = behavior(component, member)
+    if (node === null || !('start' in member)) continue
+    const place = member.kind === 'derived' ? member.value.node : member.node
+    found.push({ start: member.start, node, place })
+  }
+  return found.sort((a, b) => a.start - b.start)
+}
+
+function behavior(component: string, member: WebMember): BehaviorNode | null {
   switch (member.kind) {
     case 'state': {
       const { name, initial } = member
@@ -126,12 +137,15 @@ function behavior(component: string, member: Exclude<WebMember, { kind: 'stateme
       }
     }
     case 'derived':
-      return { DerivedDecl: { name: `${component}::${member.name}`, expr: textOf(member.value), span: null } }
+      return { DerivedDecl: { name: `${component}::${member.name}`, expr: textOf(member.value.code), span: null } }
     case 'effect': {
       if (member.moment === 'load') return null
       const deps = dependencies(member).map(each => `${component}::${each}`)
       return { EffectDecl: { deps, body: textOf(join(hardline, member.statements)), span: null } }
     }
+    case 'response':
+    case 'statements':
+      return null
   }
 }
 

@@ -5,12 +5,12 @@ import type { Emitter } from '../typescript/emitter.ts'
 import { expression } from '../typescript/expressions.ts'
 import { literal } from '../typescript/names.ts'
 import { isNamed } from '../typescript/value-types.ts'
-import type { TextPart } from './tree.ts'
+import type { TextPart, WebExpression } from './tree.ts'
 
 /**
  * Returns the value of a placeholder's path; null if its first name is unknown, so that the placeholder is plain text.
  */
-export type Resolve = (path: readonly string[]) => Doc | null
+export type Resolve = (path: readonly string[]) => WebExpression | null
 
 /** Splits a view string into text and the values of `{name}` and `{name.field}`. */
 export function textParts(content: string, resolve: Resolve): TextPart[] {
@@ -23,7 +23,7 @@ export function textParts(content: string, resolve: Resolve): TextPart[] {
     text += content.slice(last, match.index)
     if (text !== '') parts.push({ text })
     text = ''
-    parts.push({ value })
+    parts.push(value)
     last = match.index + match[0].length
   }
   text += content.slice(last)
@@ -34,29 +34,29 @@ export function textParts(content: string, resolve: Resolve): TextPart[] {
 /** Prints a view string as an expression. */
 export function textValue(parts: readonly TextPart[]): Doc {
   if (parts.every(part => 'text' in part)) return literal(parts.map(part => ('text' in part ? part.text : '')).join(''))
-  return ['`', parts.map((part): Doc => ('text' in part ? templateText(part.text) : ['${', part.value, '}'])), '`']
+  return ['`', parts.map((part): Doc => ('text' in part ? templateText(part.text) : ['${', part.code, '}'])), '`']
 }
 
 function templateText(text: string): string {
   return literal(text).slice(1, -1).replaceAll("\\'", "'").replaceAll('`', '\\`').replaceAll('${', '\\${')
 }
 
-/** Returns the values of placeholders in the current scope. */
-export function placeholders(e: Emitter): Resolve {
+/** Returns the values of the placeholders of a string in the current scope. Their place is that of the string. */
+export function placeholders(e: Emitter, { start, end }: Hir.Str): Resolve {
   return ([name = '', ...fields]) => {
-    const root = namedValue(e, name)
+    const root = namedValue(e, name, { start, end })
     if (root === null) return null
-    const value = fields.reduce((object, field) => fieldOf(e, object, field), root)
-    return shownCode(e, expression(e, value), value.type)
+    const node = fields.reduce((object, field) => fieldOf(e, object, field), root)
+    return { node, code: shownCode(e, expression(e, node), node.type) }
   }
 }
 
-function namedValue(e: Emitter, name: string): Hir.Expr | null {
+function namedValue(e: Emitter, name: string, place: Hir.Span): Hir.Expr | null {
   const local = e.scope.lookup(name)
-  if (local !== undefined) return { kind: 'Local', local: local.local, type: local.type, ...NO_PLACE }
+  if (local !== undefined) return { kind: 'Local', local: local.local, type: local.type, ...place }
   const entry = e.file.program.names.get(name)
   if (entry?.kind !== 'constant') return null
-  return { kind: 'Constant', name, type: e.file.program.resultOf(entry.declaration), ...NO_PLACE }
+  return { kind: 'Constant', name, type: e.file.program.resultOf(entry.declaration), ...place }
 }
 
 function fieldOf(e: Emitter, object: Hir.Expr, name: string): Hir.Field {
@@ -64,10 +64,9 @@ function fieldOf(e: Emitter, object: Hir.Expr, name: string): Hir.Field {
   // The key of a row is `_id`; programs also write `id` if the table has no such column.
   const isKey = name === 'id' && fields?.has('id') === false && fields.has('_id')
   const field = isKey ? '_id' : name
-  return { kind: 'Field', object, name: field, type: e.file.program.fieldType(object.type, field), ...NO_PLACE }
+  const { start, end } = object
+  return { kind: 'Field', object, name: field, type: e.file.program.fieldType(object.type, field), start, end }
 }
-
-const NO_PLACE = { span: { start: 0, end: 0 }, start: 0, end: 0 }
 
 /** Converts a value to a child or a part of a string. React shows neither booleans nor records. */
 export function shownCode(e: Emitter, value: TypeScriptCode, type: Hir.Type): Doc {

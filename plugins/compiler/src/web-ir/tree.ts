@@ -2,6 +2,12 @@ import type { Hir } from '@svc/contracts'
 import type { Doc } from '../doc/doc.ts'
 import type { Build, EmittedModule } from '../typescript/module.ts'
 
+/** An expression of the program, with its TypeScript. */
+export interface WebExpression {
+  readonly node: Hir.Expr
+  readonly code: Doc
+}
+
 /** Components of a program, whose expressions are TypeScript. The web IR and the files of the components are printed from it. */
 export interface WebTree extends Build {
   readonly components: readonly WebComponent[]
@@ -9,8 +15,6 @@ export interface WebTree extends Build {
 
 export interface WebComponent {
   readonly name: string
-  /** Place of the name: offsets in the text. */
-  readonly span: Hir.Span
   readonly props: readonly WebProp[]
   /** Members in the order in which they run. */
   readonly members: readonly WebMember[]
@@ -26,10 +30,26 @@ export interface WebProp {
   readonly variable: string
   readonly type: string
   /** Default value; null if the property is required. */
-  readonly value: Doc | null
+  readonly value: WebExpression | null
 }
 
-export type WebMember = WebState | WebDerived | WebEffect | { readonly kind: 'statement'; readonly code: Doc }
+export type WebMember = WebState | WebDerived | WebEffect | WebResponse | WebStatements
+
+/** Statements between the members, or those of a function that is used as an element. */
+export interface WebStatements {
+  readonly kind: 'statements'
+  /** Empty for code that the translation adds. */
+  readonly nodes: Hir.Block
+  readonly codes: readonly Doc[]
+}
+
+/** A value that is requested from the server while the component renders. */
+export interface WebResponse {
+  readonly kind: 'response'
+  readonly node: Hir.Call
+  readonly variable: string
+  readonly code: Doc
+}
 
 export interface WebState {
   readonly kind: 'state'
@@ -39,6 +59,9 @@ export interface WebState {
   readonly setter: string
   /** null if TypeScript infers the type. */
   readonly type: string | null
+  /** Value in the program. */
+  readonly node: Hir.Expr
+  /** TypeScript of the first value: of the node, or a placeholder until the server responds. */
   readonly initial: Doc
   /** True if the initial value is computed once, by a function. */
   readonly isLazy: boolean
@@ -53,7 +76,7 @@ export interface WebDerived {
   readonly variable: string
   /** null if TypeScript infers the type. */
   readonly type: string | null
-  readonly value: Doc
+  readonly value: WebExpression
   readonly start: number
 }
 
@@ -65,6 +88,8 @@ export interface WebEffect {
   readonly dependencies: readonly string[]
   /** Dependencies in the source, with names of the program; null if it has none. */
   readonly dependsOn: readonly string[] | null
+  /** Body in the program; for `load`, the first value of the state. */
+  readonly node: Hir.Expr
   readonly statements: readonly Doc[]
   readonly isAsync: boolean
   /** Variable of the newest version of a `cleanup` that reads variables; null for other effects. */
@@ -76,20 +101,22 @@ export interface WebEffect {
 export type WebNode =
   | {
       readonly kind: 'element'
+      readonly node: Hir.Element
       readonly tag: string
       readonly attributes: readonly WebAttribute[]
       readonly children: readonly WebNode[]
     }
-  | { readonly kind: 'fragment'; readonly children: readonly WebNode[] }
+  | { readonly kind: 'fragment'; readonly node: Hir.Expr; readonly children: readonly WebNode[] }
   | {
       readonly kind: 'text'
       /** The string as written, with placeholders. */
-      readonly content: string
+      readonly node: Hir.Str
       readonly parts: readonly TextPart[]
     }
-  | { readonly kind: 'expression'; readonly code: Doc }
+  | ({ readonly kind: 'expression' } & WebExpression)
   | {
       readonly kind: 'island'
+      readonly node: Hir.Element
       readonly name: string
       readonly props: readonly WebAttribute[]
       /** Number of children in the program, which are not shown. */
@@ -98,9 +125,11 @@ export type WebNode =
 
 export interface WebAttribute {
   readonly name: string
+  /** Expressions of the program that the code evaluates, in order; several of a class or a style. A handler is one. */
+  readonly nodes: readonly Hir.Expr[]
   /** TypeScript. A string is a double-quoted literal. */
   readonly code: Doc
 }
 
-/** A part of a view string: literal text, or the TypeScript of a placeholder. */
-export type TextPart = { readonly text: string } | { readonly value: Doc }
+/** A part of a view string: literal text, or a placeholder. */
+export type TextPart = { readonly text: string } | WebExpression

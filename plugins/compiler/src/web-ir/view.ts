@@ -10,9 +10,9 @@ import type { WebNode } from './tree.ts'
 export function viewNode(e: Emitter, node: Hir.Expr): WebNode {
   switch (node.kind) {
     case 'Str':
-      return { kind: 'text', content: node.value, parts: textParts(node.value, placeholders(e)) }
+      return { kind: 'text', node, parts: textParts(node.value, placeholders(e, node)) }
     case 'Fragment':
-      return { kind: 'fragment', children: viewNodes(e, node.children) }
+      return { kind: 'fragment', node, children: viewNodes(e, node.children) }
     case 'Element':
     case 'Call': {
       const element = elementOf(e, node)
@@ -22,7 +22,7 @@ export function viewNode(e: Emitter, node: Hir.Expr): WebNode {
   markShown(e, node)
   const made = closed(e, node)
   // A loop shows the results of its body in order.
-  return { kind: 'expression', code: node.kind === 'For' ? made.doc : shownCode(e, made, typeOf(e, node)) }
+  return { kind: 'expression', node, code: node.kind === 'For' ? made.doc : shownCode(e, made, typeOf(e, node)) }
 }
 
 /** Returns an element, or the call of a function that is used as one; null for other expressions. */
@@ -65,22 +65,34 @@ function elementNode(e: Emitter, element: Hir.Element): WebNode {
   const view = e.file.program.view(name)
   if (view?.kind === 'Island' || (view?.kind === 'Function' && view.isIsland)) {
     const props = attributesOf(e, element, { kind: 'island' })
-    return { kind: 'island', name, props, ignored: children?.length ?? 0 }
+    return { kind: 'island', node: element, name, props, ignored: children?.length ?? 0 }
   }
   if (/^[A-Z]/.test(name) || name.includes('.')) {
     const attributes = attributesOf(e, element, { kind: 'component', view })
-    return { kind: 'element', tag: componentName(e, element), attributes, children: viewNodes(e, children) }
+    return {
+      kind: 'element',
+      node: element,
+      tag: componentName(e, element),
+      attributes,
+      children: viewNodes(e, children)
+    }
   }
   if (name === 'route_outlet') {
     const tag = e.file.imports.value('@tanstack/react-router', 'Outlet')
-    return { kind: 'element', tag, attributes: [], children: [] }
+    return { kind: 'element', node: element, tag, attributes: [], children: [] }
   }
   const isSvg = name === 'svg'
   if (isSvg) e.svgDepth++
   const primitive = primitiveOf(name, element.isCall, e.svgDepth > 0)
   const attributes = attributesOf(e, element, { kind: 'intrinsic', primitive })
   const tag = primitive === null ? tagName(name) : primitiveTag(primitive, element)
-  const node: WebNode = { kind: 'element', tag, attributes, children: shownChildren(e, element, primitive) }
+  const node: WebNode = {
+    kind: 'element',
+    node: element,
+    tag,
+    attributes,
+    children: shownChildren(e, element, primitive)
+  }
   if (isSvg) e.svgDepth--
   return node
 }
