@@ -51,7 +51,7 @@ export interface Frame {
   /** Values of `return` statements, if the body determines the result. */
   readonly returns: { readonly type: Type; readonly at: Expression | null }[]
   /** Kinds of failures that `?` returns, if the body determines the result. */
-  readonly tries: Type[]
+  readonly tries: { readonly type: Type; readonly at: Span }[]
   /** For each loop around the current position, whether a `break` leaves it. */
   readonly loops: { hasBreak: boolean }[]
 }

@@ -830,16 +830,32 @@ export class BodyInference implements Inference {
   }
 
   /** A body with `?` also returns the failures: its type is known if its values are such Results or Options. */
-  #withFailures(type: Type, tries: readonly Type[]): Type {
+  #withFailures(type: Type, tries: Frame['tries']): Type {
     const known = resolved(type)
     const isSame =
       known.kind === 'named' &&
       tries.every(each => {
-        const failed = resolved(each)
+        const failed = resolved(each.type)
         return failed.kind === 'named' && failed.def === known.def
       })
     if (isSame || known.kind === 'error') return type
-    return known === UNIT || known.kind === 'never' ? type : ANY
+    if (known === UNIT || known.kind === 'never') return type
+    const [first] = tries
+    if (first !== undefined && known.kind !== 'any' && known.kind !== 'var') {
+      const failed = resolved(first.type)
+      const name = failed.kind === 'named' ? failed.def.name : show(failed)
+      this.context.report(
+        'typecheck.annotation_needed',
+        `the function returns a value of type ${show(known)}, or the failure of \`?\``,
+        first.at,
+        {
+          suggestions: [
+            `declare its result: \`to ${name}[${show(known)}]\`, and return \`${RETURNED[name] ?? 'Ok'}(…)\``
+          ]
+        }
+      )
+    }
+    return ANY
   }
 
   #with({ operand, options }: With): Type {
@@ -885,7 +901,7 @@ export class BodyInference implements Inference {
   #checkFailure(found: Extract<Type, { kind: 'named' }>, at: Span, { expected, tries }: Frame): void {
     const { context } = this
     if (expected === null) {
-      tries.push(found)
+      tries.push({ type: found, at })
       return
     }
     const returned = unwrappedRoute(expected)
@@ -903,6 +919,9 @@ export class BodyInference implements Inference {
     })
   }
 }
+
+/** Constructors of the values of types that `?` unwraps. */
+const RETURNED: Readonly<Record<string, string>> = { Option: 'Some', Result: 'Ok' }
 
 /** The type of branches that are not compared: that of all, or any. */
 function likely(first: Type, second: Type): Type {

@@ -25,6 +25,15 @@ t.test('functions without annotations get the types of their uses', t => {
   t.end()
 })
 
+t.test('a function without a declared result that returns a value or the failure of `?` needs an annotation', t => {
+  const risky = 'fn risky(n: int) to Result[int] { Ok(n) }\n'
+  const needed = ['typecheck.annotation_needed of risky(n)?']
+  t.same(findings(`${risky}fn f(n: int) { let m = risky(n)?\n m + 1 }`), needed)
+  t.same(findings(`${risky}fn f(n: int) { let g = fn() { risky(n)? }\n print(g()) }`), needed)
+  t.same(findings(`${risky}fn f(n: int) { Ok(risky(n)? + 1) }\nfn g(n: int) { print(risky(n)?) }`), [])
+  t.end()
+})
+
 t.test('a lambda gets the types of its place, or of its calls', t => {
   t.same(findings('fn f() to List[str] { [1, 2].map(fn(x) str(x + 1)) }'), [])
   t.same(findings('fn f() to List[int] { [1, 2].map(fn(x) str(x)) }'), ['typecheck.arg_mismatch of str(x)'])
