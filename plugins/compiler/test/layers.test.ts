@@ -32,3 +32,30 @@ for (const [folder, allowed] of Object.entries(LAYERS)) {
     t.same(upward, [])
   })
 }
+
+/** Files of the upper layers that read the syntax tree. Forms, islands, routes, views and machines are read from the HIR. */
+const READ_SYNTAX: ReadonlySet<string> = new Set([
+  'react/web-tree.ts',
+  'web-ir/app-hooks.ts',
+  'web-ir/document.ts',
+  'web/app-hooks/hooks-file.ts',
+  'web/app-hooks/used-hooks.ts',
+  'web/files/dockerfile.ts',
+  'web/files/express-server.ts',
+  'web/files/mobile.ts',
+  'web/files/tokens.ts',
+  'web/files/urls.ts',
+  'web/v0-health.ts',
+  'web/v0.ts',
+  'web/web-module.ts'
+])
+
+t.test('files of pages read forms, islands, routes, views and machines from the HIR', async t => {
+  const found = ['web-ir', 'react', 'web'].flatMap(folder =>
+    readdirSync(join(SOURCES, folder), { recursive: true, encoding: 'utf8' })
+      .filter(path => path.endsWith('.ts'))
+      .map(path => `${folder}/${path}`)
+      .filter(path => /from '(?:\.\.\/)+syntax\/(?!page-path)/.test(readFileSync(join(SOURCES, path), 'utf8')))
+  )
+  t.same(new Set(found), READ_SYNTAX)
+})

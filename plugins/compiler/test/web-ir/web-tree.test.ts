@@ -95,7 +95,7 @@ component Page(first: str = "a" + "b") {
     'change print(count) | console.log(count);',
     `cleanup print("gone") | console.log('gone');`,
     'response names(label) | use_remote<readonly string[]>(() => names(label), [label], [])',
-    'className "a {label}" | `a ${label}`',
+    'className "a {label}" | `a $' + '{label}`',
     'onClick {count = label} | () => set_count(label)',
     `shown if count is "" { "none" } else { "some" } | count === '' ? 'none' : 'some'`,
     'shown for name in names(label) { <b>{name}</b> } | names_result.map((name, index) => <b key={index}>{name}</b>)',
