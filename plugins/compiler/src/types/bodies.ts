@@ -132,11 +132,22 @@ function checkConditions(inference: BodyInference, decorators: readonly Decorato
     if (name.text !== 'require') bindImplicit(context, 'result', result)
     for (const [index, { value }] of (args ?? []).entries()) {
       // The second argument is the message.
-      if (index > 0) inference.infer(value)
+      if (index > 0) checkMessage(inference, name.text, value)
       else inference.check(value, BOOL, { code: 'typecheck.condition', message: `\`@${name.text}\` takes a \`bool\`` })
     }
     context.scopes.leave(mark)
   }
+}
+
+/** Reports a message that is no literal: only literals are shown when a condition fails. */
+function checkMessage(inference: BodyInference, decorator: string, value: Expression): void {
+  inference.infer(value)
+  if (value.kind === 'String') return
+  const message = `the message of \`@${decorator}\` is no literal, so it is not shown`
+  inference.context.report('typecheck.arg_mismatch', message, value, {
+    severity: 'warning',
+    suggestions: [`write \`@${decorator}(condition, "…")\``]
+  })
 }
 
 function inferResult(

@@ -50,6 +50,8 @@ const OPTIONS: Readonly<Record<string, Option>> = {
 
 const DURATIONS: ReadonlySet<string> = new Set(['timeout', 'initial_backoff', 'max_backoff'])
 
+const NUMBERS: ReadonlySet<string> = new Set(['retries', 'backoff_multiplier'])
+
 const CALL_KINDS: Readonly<Record<Called['kind'], string>> = {
   activity: 'activities',
   mesh: 'activities of the mesh, which are named `mesh_…`',
@@ -87,6 +89,9 @@ function checkOption(inference: Inference, entry: ObjectEntry, called: Called | 
   if (called !== null && !known.appliesTo.includes(called.kind)) reportMisplaced(context, entry, known, called)
   if (value.kind === 'String' && known.texts !== null) checkText(context, key, value, known.texts)
   if (DURATIONS.has(key)) context.diagnostics.push(...durationProblems(`the option \`${key}\``, value))
+  if (NUMBERS.has(key) && value.kind === 'Unary' && value.operator === '-') {
+    context.report('typecheck.with.option_value', `the option \`${key}\` is negative`, value)
+  }
   if (isOneOf(found, known.types)) return
   const expected = known.types.map(type => type.toLowerCase()).join(' or ')
   context.report('typecheck.with.option_type', `the option \`${key}\` must be a ${expected}`, value, {

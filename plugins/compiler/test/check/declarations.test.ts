@@ -248,6 +248,13 @@ t.test('invalid literal durations are reported, with a fix for common spellings'
   t.end()
 })
 
+t.test('messages of conditions that are no literals, and negative options, are reported', t => {
+  t.same(findings('@require(n > 0, "n is " + n) fn f(n: int) to int { n }'), ['typecheck.arg_mismatch of "n is " + n'])
+  t.same(findings('@require(n > 0, "n must be positive") @ensure(result > 0) fn f(n: int) to int { n }'), [])
+  t.same(findings('activity a() to Result[int] with { retries: -1 } { Ok(1) }'), ['typecheck.with.option_value of -1'])
+  t.end()
+})
+
 t.test('functions and actors in JSON are reported', t => {
   const actor = 'actor A { on go() to int { 1 } }\ntype Job { name: str run: fn() to int }\ntype Box[T] { value: T }\n'
   const at = (source: string) => findings(actor + source)
