@@ -66,6 +66,34 @@ fn as_map[T](entries: Map[str, T]) to Map[str, T] {
     entries
 }
 
+fn equal[T](a: T, b: T) to bool {
+    a is b
+}
+
+fn among[T](items: List[T], item: T) to bool {
+    items.contains(item)
+}
+
+fn shown[T](x: T) to str {
+    "<" + x + ">"
+}
+
+fn wrap[T](x: T) to Option[T] {
+    Some(x)
+}
+
+fn or_else[T](option: Option[T], other: T) to T {
+    option.unwrap_or(other)
+}
+
+fn start[T](items: List[T]) to Option[T] {
+    items.first()
+}
+
+fn greater(a, b) {
+    if a > b { a } else { b }
+}
+
 fn checked(n: int) to Result[int] {
     if n < 0 { Error("negative " + str(n)) } else { Ok(n) }
 }
@@ -158,14 +186,26 @@ class ProgramGenerator {
     const value = this.#expression(result, 4)
     this.#functions.push({ name, params, result })
     const list = variables.map(each => `${each.name}: ${typeText(each.type)}`)
-    return `fn ${name}(${list.join(', ')}) to ${typeText(result)} {\n${body}\n${value}\n}\n`
+    return `${this.#conditions(variables, result)}fn ${name}(${list.join(', ')}) to ${typeText(result)} {\n${body}\n${value}\n}\n`
+  }
+
+  /** Conditions of a function, which may fail. */
+  #conditions(params: readonly Variable[], result: GeneratedType): string {
+    const condition = (name: string, scope: readonly Variable[]): string => {
+      if (!this.#choices.often(15)) return ''
+      this.#scope = [...scope]
+      this.#result = null
+      return `@${name}(${this.#choices.often(60) ? 'not ' : ''}${this.#expression(BOOL, 2)})\n`
+    }
+    const own = { name: 'result', type: result, isMutable: false }
+    return condition('require', params) + condition('ensure', [...params, own]) + condition('invariant', params)
   }
 
   // Types
 
   /** `isStored`: a type of a field, which is no function. */
   #type(depth: number, isStored = false): GeneratedType {
-    const kind = this.#choices.below(depth === 0 ? 5 : 12)
+    const kind = this.#choices.below(depth === 0 ? 5 : 13)
     switch (kind) {
       case 0:
         return INT
@@ -188,6 +228,8 @@ class ProgramGenerator {
         return this.#structs.length > 0 ? this.#choices.pick(this.#structs) : INT
       case 10:
         return this.#variants.length > 0 ? this.#choices.pick(this.#variants) : STR
+      case 11:
+        return { kind: 'option', of: this.#type(depth - 1, true) }
       default:
         return isStored ? INT : { kind: 'fn', params: [this.#type(0)], result: this.#type(0) }
     }
@@ -231,6 +273,10 @@ class ProgramGenerator {
   }
 
   #print(depth: number): string {
+    if (this.#choices.often(5)) {
+      const ordered = this.#choices.pick([DEC, INT, STR])
+      return `print(greater(${this.#expression(ordered, depth)}, ${this.#expression(ordered, depth)}))`
+    }
     const type = this.#printable()
     return `print(${this.#expression(type, depth)})`
   }
@@ -349,7 +395,7 @@ class ProgramGenerator {
     const choice = this.#choices.below(this.#variants.length > 0 ? 6 : 4)
     switch (choice) {
       case 0:
-        return { kind: 'option', of: INT }
+        return { kind: 'option', of: this.#choices.often(30) ? this.#type(1, true) : INT }
       case 1:
         return { kind: 'result', of: INT }
       case 2:
@@ -438,7 +484,7 @@ class ProgramGenerator {
     if (depth <= 0) {
       return known.length > 0 && this.#choices.often(70) ? this.#choices.pick(known).name : this.#literal(type, 0)
     }
-    switch (this.#choices.below(12)) {
+    switch (this.#choices.below(13)) {
       case 0:
         return this.#literal(type, depth)
       case 1:
@@ -456,9 +502,17 @@ class ProgramGenerator {
           : this.#part(type, depth)
       case 7:
         return this.#part(type, depth)
+      case 8:
+        return this.#held(type, depth)
       default:
         return this.#operation(type, depth)
     }
+  }
+
+  /** The value of an option. */
+  #held(type: GeneratedType, depth: number): string {
+    if (type.kind === 'fn') return this.#operation(type, depth)
+    return `or_else(${this.#expression({ kind: 'option', of: type }, depth - 1)}, ${this.#expression(type, depth - 1)})`
   }
 
   #call(type: GeneratedType, depth: number): string {
@@ -521,6 +575,7 @@ class ProgramGenerator {
           () => `(-${of(INT)})`,
           () => `(${of(INT)}).${pick(['abs()', `max(${of(INT)})`, `min(${of(INT)})`])}`,
           () => `(${of({ kind: 'list', of: INT })}).fold(${of(INT)}, fn(t, x) (t + x) % 1000)`,
+          () => `int(${of(pick([DEC, STR, BOOL]))})`,
           () => `twice(fn(x) (x ${pick(['+', '-'])} ${this.#choices.below(5)}), ${of(INT)})`,
           () => `(${of(FLOAT)}).to_int()`,
           () => `traced("e", ${of(INT)})`,
@@ -532,12 +587,18 @@ class ProgramGenerator {
           () => `(${of(INT)}).to_float()`,
           () => `(${of(FLOAT)}).${pick(['abs()', 'floor()', 'ceil()', 'round()'])}`,
           () => `(${of(FLOAT)} / ${1 + this.#choices.below(3)}.5)`,
-          () => `(-${of(FLOAT)})`
+          () => `(-${of(FLOAT)})`,
+          () => `(${of(INT)} * ${this.#literal(FLOAT, 0)})`
         ])()
       case 'dec':
         return pick([
           () => `(${of(DEC)} ${pick(['+', '-'])} ${of(DEC)})`,
           () => `(${of(DEC)} * ${this.#literal(DEC, 0)})`,
+          () => `(${of(DEC)} / ${pick(['3dec', '0.7dec', '-8dec', of(DEC)])})`,
+          () => `(${of(DEC)} % ${pick(['3dec', '0.7dec', of(DEC)])})`,
+          () => `(${of(DEC)}).round(${this.#choices.below(4)})`,
+          () => `std.math.${pick(['min', 'max'])}(${of(DEC)}, ${of(DEC)})`,
+          () => `dec(${of(INT)})`,
           () => `choose(${of(BOOL)}, ${of(DEC)}, ${of(DEC)})`
         ])()
       case 'str':
@@ -545,6 +606,7 @@ class ProgramGenerator {
           () => `(${of(STR)} + ${of(STR)})`,
           () => `(${of(STR)} + ${of(pick([INT, BOOL, DEC]))})`,
           () => `str(${of(this.#printable())})`,
+          () => `shown(${of(this.#printable())})`,
           () => `(${of(STR)}).${pick(['to_upper()', 'trim()', 'to_lower()', 'slice(0, 2)', 'replace("a", "b")'])}`,
           () => `(${of({ kind: 'list', of: pick([INT, STR]) })}).join("${pick([', ', '', '-'])}")`,
           () => `(${of(STR)}).char_at(${this.#choices.below(3)}).unwrap_or("?")`
@@ -555,6 +617,15 @@ class ProgramGenerator {
           () => `(${of(BOOL)} ${pick(['and', 'or'])} ${of(BOOL)})`,
           () => `(not ${of(BOOL)})`,
           () => this.#equality(depth),
+          () => {
+            const type = this.#printable()
+            return `equal(${of(type)}, ${of(type)})`
+          },
+          () => {
+            const type = this.#printable()
+            return `among(${of({ kind: 'list', of: type })}, ${of(type)})`
+          },
+          () => `(${of({ kind: 'option', of: this.#printable() })}).${pick(['is_some()', 'is_none()'])}`,
           () => `(${of(STR)}).${pick(['contains("a")', 'starts_with("b")', 'is_empty()'])}`,
           () =>
             `(${of({ kind: 'list', of: INT })}).${pick(['contains(1)', 'is_empty()', 'any(fn(x) x > 1)', 'all(fn(x) x > 1)'])}`,
@@ -567,6 +638,8 @@ class ProgramGenerator {
       case 'option':
         return pick([
           () => `Some(${of(type.of)})`,
+          () => `wrap(${of(type.of)})`,
+          () => `start(${of({ kind: 'list', of: type.of })})`,
           () => `(${of({ kind: 'list', of: type.of })}).${pick(['first()', 'last()', 'get(1)'])}`,
           () => `(${of({ kind: 'map', of: type.of })}).get("${pick(KEYS)}")`,
           () => (type.of.kind === 'int' ? `half(${of(INT)})` : `Some(${of(type.of)})`),
@@ -647,6 +720,7 @@ class ProgramGenerator {
     const some = (count: number, make: () => string): string[] => Array.from({ length: count }, make)
     switch (type.kind) {
       case 'int':
+        if (this.#choices.often(4)) return this.#choices.pick(LARGE)
         return this.#choices.pick(['0', '1', '2', '3', '7', '10', '-1', '-5', '100'])
       case 'float':
         return this.#choices.pick(['0.5', '1.5', '2.25', '-0.5', '3.75', '10.5'])
@@ -669,7 +743,8 @@ class ProgramGenerator {
       case 'tuple':
         return `(${type.items.map(of).join(', ')})`
       case 'struct': {
-        const given = type.fields.filter(field => field.value === null || this.#choices.often(50))
+        const isRequired = (field: Field): boolean => field.value === null && field.type.kind !== 'option'
+        const given = type.fields.filter(field => isRequired(field) || this.#choices.often(50))
         if (given.length === 0) return `${type.name} { ${type.fields[0]?.name}: ${of(type.fields[0]?.type ?? INT)} }`
         return `${type.name} { ${given.map(field => `${field.name}: ${of(field.type)}`).join(', ')} }`
       }
@@ -678,6 +753,9 @@ class ProgramGenerator {
           depth > 0 ? type.cases : type.cases.filter(each => each.fields.every(field => field.type !== 'self'))
         const { name, fields } = this.#choices.pick(finite)
         const args = fields.map(field => of(field.type === 'self' ? type : field.type))
+        if (args.length > 0 && this.#choices.often(20)) {
+          return `${name}(${args.map((arg, index) => `${fields[index]?.name}=${arg}`).join(', ')})`
+        }
         return args.length === 0 ? name : `${name}(${args.join(', ')})`
       }
       case 'fn':
@@ -703,6 +781,9 @@ class ProgramGenerator {
     return `${prefix}${this.#names++}`
   }
 }
+
+/** Ints that are no exact numbers of JavaScript, or lead to some. */
+const LARGE = ['9007199254740991', '9007199254740993', '-9007199254740992', '4611686018427387904'] as const
 
 const KEYS = ['a', 'b', 'c'] as const
 

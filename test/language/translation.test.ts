@@ -45,6 +45,8 @@ const RIGHT: Readonly<Record<string, string>> = {
   'calls with names only are no elements, also if their names are those of tags':
     'type B = | Box(h: int, w: int)\nfn label(to: str, n: int = 2) to str { to.repeat(n) }\nfn Shout(text: str) to str { text + "!" }\n' +
     'fn main() { print(Box(w=1, h=2), label(to="a"), label(n=1, to="b"), Shout(text="c"))\n let b = Box(h=3, w=4)\n match b { Box(h, w) => print(h - w) } }',
+  'the other value of unwrap_or is a condition':
+    'fn main() { let xs = [true]\n let ys = xs.filter(fn(x) not x)\n print(ys.first().unwrap_or(xs[0] and ys.is_empty()), xs.get(2).unwrap_or(xs[0] or xs[0])) }',
   'an operand that does not count is not evaluated':
     `${AT}fn main() { let on = [1].len() is 2\n print(on and [at(1)].at(0).is_ok(), (not on) or [at(2)].at(0).is_ok())\n` +
     'print((not on) and [at(3)].at(0).is_ok()) }',
@@ -97,6 +99,8 @@ const RIGHT: Readonly<Record<string, string>> = {
     'print(bool(Some(0)), bool(None), bool("0"), bool(0), bool([0]), bool(0.0), dec("x"), dec(true), dec(1.5)) }',
   'the smaller and the greater of ordered values':
     'fn main() { print(std.math.min("b", "a"), std.math.max(1.5dec, 1.25dec), std.math.max(2, 3)) }',
+  'of equal decimals, the first one is the smaller and the greater':
+    'fn main() { print(std.math.max(0.0dec, 0dec), std.math.min(1dec, 1.00dec), std.math.max(1.5dec, 2dec), std.math.min(1.5dec, 2dec)) }',
   'a replacement with the signs of a pattern of JavaScript':
     'fn main() { let to = "$&$1"\n print("a-b".replace("-", to), "a-b".replace("-", "$$")) }',
   'a text is split at a separator, or into characters':

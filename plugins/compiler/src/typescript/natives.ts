@@ -84,6 +84,9 @@ const extreme =
     const type = types[0] ?? ANY
     if (isNamed(type, 'float') || invocation.bounds.every(isExact)) return call(`Math.${name}`, ...docs(invocation))
     if (isNamed(type, 'int')) return call(e.file.helper(name === 'min' ? 'smaller' : 'greater'), ...docs(invocation))
+    if (isNamed(type, 'dec')) {
+      return call(e.file.helper(name === 'min' ? 'decimal_smaller' : 'decimal_greater'), ...docs(invocation))
+    }
     const sorted = sortedBy(e, code(enclosed('[', docs(invocation), ']')), 'each => each', type)
     return call(e.file.helper('item_at'), sorted.doc, name === 'min' ? '0' : '-1')
   }
@@ -339,7 +342,8 @@ const OPTION: Readonly<Record<string, MethodTranslation>> = {
       const held = heldCode(e.file, stable(value), itemOf(type))
       return code([value, ' == null ? ', operand(first(invocation), Level.choice), ' : ', held.doc], Level.choice)
     }
-    return orElse(object.withoutNull ?? operand(object, Level.and), operand(first(invocation), Level.and))
+    // `a ?? b && c` is no JavaScript.
+    return orElse(object.withoutNull ?? operand(object, Level.equality), operand(first(invocation), Level.equality))
   },
   map: invocation => {
     const { e, object, type, types } = invocation

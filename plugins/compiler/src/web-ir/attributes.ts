@@ -173,6 +173,7 @@ function boundTo(e: Emitter, element: Hir.Element, target: Hir.Expr): WebAttribu
   const isNumber = isNamed(type, 'int', 'float')
   const changed = storingHandler(e, target, event => {
     const read = `${event}.target.${name}`
+    if (isNamed(type, 'int') && !e.file.build.isDocument) return call(e.file.helper('typed_int'), read)
     return code(isNumber ? `Number(${read})` : read)
   })
   return [

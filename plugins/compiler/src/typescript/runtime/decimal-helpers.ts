@@ -147,6 +147,22 @@ export function parsed_dec(value: string): string | null {
 `,
     needs: ['to_dec']
   },
+  decimal_smaller: {
+    source: `/** Returns the first of two equal decimals. */
+export function decimal_smaller(a: string, b: string): string {
+  return compare_decimals(b, a) < 0 ? b : a
+}
+`,
+    needs: ['compare_decimals']
+  },
+  decimal_greater: {
+    source: `/** Returns the first of two equal decimals. */
+export function decimal_greater(a: string, b: string): string {
+  return compare_decimals(b, a) > 0 ? b : a
+}
+`,
+    needs: ['compare_decimals']
+  },
   to_dec: {
     source: `/** Converts a value to a decimal; 0 if it is not a number. */
 export function to_dec(value: unknown): string {

@@ -109,6 +109,14 @@ export function to_int(value: unknown): number {
 `,
     needs: ['int_of', 'float_to_int']
   },
+  typed_int: {
+    source: `/** Reads an int that a person typed. Other texts become what \`Number\` makes of them. */
+export function typed_int(text: string): number {
+  return /^\\s*-?\\d+\\s*$/.test(text) ? int_of(BigInt(text)) : Number(text)
+}
+`,
+    needs: ['int_of']
+  },
   to_float: {
     source: `/** Converts a value to a float; 0 if it is not a number. */
 export function to_float(value: unknown): number {

@@ -150,9 +150,8 @@ function submitCall(name: string, fields: readonly Input[], file: EmittedModule)
   const kind = file.program.kindOf(name)
   if (kind === 'server' || kind === 'view') return null
   const callee = kind === 'local' ? file.shared(name) : file.client(name)
-  // Ints beyond 2^53 have all their digits in a bigint, which functions in the browser do not accept.
   const intOf = (text: string): string =>
-    kind === 'local' ? `Number(${text})` : `${file.client('$int')}(String(${text}))`
+    kind === 'local' ? `${file.helper('typed_int')}(String(${text}))` : `${file.client('$int')}(String(${text}))`
   const args = params.map(param => {
     const field = fields.find(each => each.name === param)
     if (field !== undefined) return valueText(field, intOf)
