@@ -1,6 +1,8 @@
 import t from 'tap'
 import { corpusMutants, generatedMutants, type Survivor } from './mutants.ts'
 
+t.setTimeout(600_000)
+
 /** Share of mutants that the checker must reject. */
 const MIN_REJECTED = 0.999
 
