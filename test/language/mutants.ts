@@ -59,7 +59,8 @@ export function generatedMutants({ first, programs, each }: GeneratedRange): Gen
   let count = 0
   for (let seed = first; seed < first + programs; seed++) {
     const text = MUTANT_TYPES + generateProgram(Choices.seeded(seed))
-    const [wrong] = diagnosticsOf(text)
+    // Some functions of the programs compare parameters of any type on purpose.
+    const wrong = diagnosticsOf(text).find(({ code }) => code !== 'typecheck.annotation_needed')
     if (wrong !== undefined) {
       problems.push(`program ${seed}: ${wrong.code}: ${wrong.message}`)
       continue
