@@ -5,6 +5,13 @@ const AT = 'fn at(n: int) to int { print("at", n)\n n }\n'
 
 /** Programs that end in both back ends, with the same output. */
 const RIGHT: Readonly<Record<string, string>> = {
+  'parameters without a type have those of the values in loops, in functions of methods, in members and in items':
+    'type R { v: dec\n t: (int, dec) }\nfn total(xs) { let mut t = 0\n for x in xs { t = t + x }\n t }\n' +
+    'fn sum(xs) { let mut t = 0dec\n for x in xs { t = t + x }\n t }\nfn big(xs) { xs.filter(fn(x) x > xs[0]).map(fn(x) (x, str(x))).first() }\n' +
+    'fn top(xs) { xs.fold(xs[0], fn(a, x) if x > a { x } else { a }) }\nfn last(xs) { xs.sort_by(fn(x) x).last() }\n' +
+    'fn pairs(xs) { for (k, v) in xs { print(k, v is 9dec) } }\nfn cmp(a, b) { a.v > b.v and a.t.1 is 1dec }\nfn mixed(xs) { xs.fold(0, fn(a, x) a + 1 + x) }\n' +
+    'fn main() { print(total([9007199254740991, 1, 1]), sum([1.5dec, 2dec]), big([9dec, 10dec]), top([9dec, 10dec]), last([10dec, 9dec]), mixed([1.5, 2.5]))\n' +
+    'pairs([("a", 9.0dec)])\n print(cmp(R { v: 10dec, t: (1, 1.0dec) }, R { v: 9dec, t: (1, 2dec) })) }',
   'arguments are evaluated as they are written, also with names':
     `${AT}fn pair(a: int, b: int, c: int = 7) to str { str(a) + "," + str(b) + "," + str(c) }\n` +
     'fn main() { print(pair(b=at(2), a=at(1)))\n print(pair(1, c=at(4), b=at(3))) }',

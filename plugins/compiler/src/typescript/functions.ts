@@ -16,7 +16,7 @@ import {
   written
 } from './emitter.ts'
 import { functionBody, letStatement, paramsCode } from './expressions.ts'
-import type { Instance } from './instances.ts'
+import { distinguishesTypes, type Instance } from './instances.ts'
 import { type Build, EmittedModule } from './module.ts'
 import { valueName } from './names.ts'
 import { ExportScope, Scope } from './scope.ts'
@@ -77,6 +77,8 @@ function functionDoc(
   const code = [...codeOfBody(body), ...conditions.flatMap(condition => condition.body.block)]
   const e: Emitter = { ...newEmitter(file, body.locals, new Scope(null, usedNames(code, program))), views }
   const list = paramsCode(e, body, (type, index) => {
+    // TypeScript would refuse what the function does with arguments of other types.
+    if (isCopy && distinguishesTypes(body)) return 'any'
     const written = isCopy ? null : (params[index]?.type ?? null)
     return written === null ? file.typeOrAny(type) : file.declaredType(lowerType(written))
   })

@@ -1,9 +1,10 @@
 import { type Hir, type HirNode, walkHir } from '@svc/contracts'
+import { ANY as ANY_VALUE } from '../types/type.ts'
 import { decimalPlaces } from './decimals.ts'
 import type { EmittedCondition, EmittedProgram } from './program.ts'
 import { textShape } from './text-shape.ts'
 import { codeOfBody } from './used-names.ts'
-import { ANY, inferTypes, isNamed } from './value-types.ts'
+import { ANY, inferTypes, isList, isNamed, itemOf, iteratedItemOf } from './value-types.ts'
 
 /** A copy of a function for some types of its arguments. */
 export interface Instance {
@@ -38,8 +39,8 @@ const SHAPED: ReadonlySet<string> = new Set([
 const MAX_TYPE_DEPTH = 8
 
 /**
- * Copies of functions whose parameters have open types: type parameters or `any`. In TypeScript, a `dec` is a string, a tuple an array, and an option a value
- * or null, so that code that compares or prints a value has to know its type.
+ * Copies of functions whose parameters have open types: type parameters or `any`. In TypeScript, a `dec` is a string, a
+ * tuple an array, and an option a value or null, so that code that compares or prints a value has to know its type.
  */
 export class Instances {
   readonly #program: EmittedProgram
@@ -293,25 +294,67 @@ class BodyCopy {
   #copy(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(each => this.#copy(each))
     if (typeof value !== 'object' || value === null) return value
+    if ('kind' in value && value.kind === 'CallMethod') return this.#method(value as Hir.CallMethod)
     // The plan of a database operation has no types of the program.
     const entries = Object.entries(value).map(([key, each]) => {
-      return [key, key === 'type' ? this.#type(each as Hir.Type) : key === 'plan' ? each : this.#copy(each)] as const
+      const part = key === 'type' ? this.#type(each as Hir.Type) : key === 'plan' ? each : this.#copy(each)
+      // The body of the loop follows.
+      if (key === 'iterable') this.#learn((value as Hir.For).binding, iteratedItemOf((part as Hir.Expr).type))
+      return [key, part] as const
     })
     const copy = Object.fromEntries(entries) as HirNode
-    if (copy.kind === 'Let') this.#learn(copy)
+    if (copy.kind === 'Let') this.#learn(copy.pattern, copy.value.type)
     return 'type' in copy && copy.type.kind === 'any' ? { ...copy, type: this.#known(copy as Hir.Expr) } : copy
   }
 
-  /** Takes the type of a value for a variable of type `any` that is never assigned. */
-  #learn({ pattern, value }: Hir.Let): void {
-    if (pattern.kind !== 'Bind' || value.type.kind === 'any') return
+  /** Copies the call of a method, whose receiver may be known now, and with it the parameters of functions in its arguments. */
+  #method(node: Hir.CallMethod): Hir.CallMethod {
+    const { types } = this.#program
+    const receiver = this.#copy(node.receiver) as Hir.Expr
+    const native = this.#program.methodOf(receiver.type, node.method)
+    const known = new Map<string, Hir.Type>()
+    if (native?.receiver) inferTypes(types.of(native.receiver), receiver.type, known)
+    const ofReceiver = new Map(known)
+    const args = node.args.map((arg, index) => {
+      const declared = types.of(native?.params[index]?.type ?? ANY_VALUE)
+      if (arg.kind === 'Lambda' && declared.kind === 'fn') {
+        for (const [at, local] of arg.params.entries()) {
+          const type = types.substituted(declared.params[at] ?? ANY, known)
+          // What begins as an int may become a float.
+          const isCertain = !isNamed(type, 'int') || types.substituted(declared.params[at] ?? ANY, ofReceiver) === type
+          if (isCertain && !hasParameter(type)) this.#learn({ ...arg, kind: 'Bind', local }, type)
+        }
+      }
+      const copy = this.#copy(arg) as Hir.Expr
+      if (copy.kind !== 'Lambda' || declared.kind !== 'fn') {
+        inferTypes(declared, copy.type, known)
+        return copy
+      }
+      inferTypes(declared.result, copy.body.type, known)
+      const type = types.substituted(declared, known)
+      return hasParameter(type) ? copy : { ...copy, type }
+    })
+    const result = native === null ? ANY : types.substituted(types.of(native.result), known)
+    const type = this.#type(node.type)
+    return { ...node, receiver, args, type: type.kind !== 'any' || hasParameter(result) ? type : result }
+  }
+
+  /** Takes the type of a value for variables of type `any` that are never assigned. */
+  #learn(pattern: Hir.Pattern, type: Hir.Type): void {
+    if (pattern.kind === 'Tuple' && type.kind === 'tuple') {
+      for (const [index, item] of pattern.items.entries()) this.#learn(item, type.items[index] ?? ANY)
+    }
+    if (pattern.kind !== 'Bind' || type.kind === 'any') return
     const local = this.#source[pattern.local]
-    if (local?.type.kind === 'any' && !local.isMutable) this.#locals.set(pattern.local, value.type)
+    if (local?.type.kind === 'any' && !local.isMutable) this.#locals.set(pattern.local, type)
   }
 
   /** Returns the type of a value whose declared type is `any`. */
   #known(node: Hir.Expr): Hir.Type {
     if (node.kind === 'Local') return this.#locals.get(node.local) ?? node.type
+    if (node.kind === 'Field') return this.#program.fieldType(node.object.type, node.name)
+    if (node.kind === 'Index') return indexedItemOf(node.object.type)
+    if (node.kind === 'Item' && node.object.type.kind === 'tuple') return node.object.type.items[node.index] ?? ANY
     if (node.kind === 'Block') return valueType(node.block)
     if (node.kind === 'If' && node.otherwise !== null) {
       const then = valueType(node.then)
@@ -324,6 +367,10 @@ class BodyCopy {
   }
 }
 
+function indexedItemOf(type: Hir.Type): Hir.Type {
+  return isList(type) || isNamed(type, 'Map') ? itemOf(type) : ANY
+}
+
 function valueType(block: Hir.Block): Hir.Type {
   const last = block.at(-1)
   return last?.kind === 'Expr' ? last.value.type : ANY
@@ -331,9 +378,18 @@ function valueType(block: Hir.Block): Hir.Type {
 
 /** True for code with another way out than its end. */
 function leaves(code: HirNode): boolean {
+  return contains(code, ({ kind }) => kind === 'Return' || kind === 'Try')
+}
+
+/** True for a function that asks for the type of a value. */
+export function distinguishesTypes({ block }: Hir.Body): boolean {
+  return block.some(each => contains(each, node => node.kind === 'CallNative' && node.native === 'type_of'))
+}
+
+function contains(code: HirNode, isWanted: (node: HirNode) => boolean): boolean {
   let found = false
-  walkHir(code, ({ kind }) => {
-    found ||= kind === 'Return' || kind === 'Try'
+  walkHir(code, node => {
+    found ||= isWanted(node)
     return !found
   })
   return found

@@ -4,6 +4,7 @@ import { call, code, Level, operand, type TypeScriptCode } from './code.ts'
 import { decimalPlaces, withPlainDecimals } from './decimals.ts'
 import { type Emitter, textOf } from './emitter.ts'
 import { isExact, mayExceed } from './int-bounds.ts'
+import { literal } from './names.ts'
 import { isList, isNamed, isScalar } from './value-types.ts'
 
 const SIGNS: Readonly<Record<Hir.BinaryOperator, readonly [sign: string, level: Level]>> = {
@@ -49,6 +50,8 @@ export function binaryCode(e: Emitter, operator: Hir.BinaryOperator, left: Opera
   const [sign, level] = SIGNS[operator]
   const [a, b] = [left.type, right.type]
   const helped = (name: string): TypeScriptCode => call(e.file.helper(name), left.code.doc, right.code.doc)
+  const refused = refusedCode(e, operator, left, right)
+  if (refused !== null) return refused
   switch (operator) {
     case 'is':
     case 'isnt': {
@@ -91,6 +94,31 @@ export function binaryCode(e: Emitter, operator: Hir.BinaryOperator, left: Opera
   const isMath = level === Level.sum || level === Level.product
   if (isMath && isMixed(left, right)) return infixCode(asFloat(left), sign, asFloat(right), level)
   return infixCode(left.code, sign, right.code, level)
+}
+
+/** Types whose values operators accept together, also in code that was checked without their types. */
+const FAMILIES: readonly (readonly string[])[] = [['int', 'float'], ['dec'], ['str', 'char'], ['bool']]
+
+/** Translates an operation that fails on a server because of the types of its operands; null for others. */
+function refusedCode(e: Emitter, operator: Hir.BinaryOperator, left: Operand, right: Operand): TypeScriptCode | null {
+  const [sign, level] = SIGNS[operator]
+  const familyOf = (type: Hir.Type): number => FAMILIES.findIndex(names => isNamed(type, ...names))
+  const [a, b] = [familyOf(left.type), familyOf(right.type)]
+  if (a < 0 || b < 0 || a === b) return null
+  const operands = [left.code.doc, right.code.doc]
+  if (level === Level.equality) {
+    const differ = call(e.file.helper('differ'), ...operands)
+    return operator === 'isnt' ? differ : code(['!', differ.doc], Level.prefix)
+  }
+  const isText = (of: number): boolean => FAMILIES[of]?.[0] === 'str'
+  if (operator === 'add' && (isText(a) || isText(b))) return null
+  const [first, second] = [left.type, right.type].map(type => (type.kind === 'named' ? type.name : type.kind))
+  const isComparison = level === Level.relation
+  if (!isComparison && level !== Level.sum && level !== Level.product) return null
+  const reason = isComparison
+    ? `${first} and ${second} cannot be compared`
+    : `${sign} does not accept ${first} and ${second}`
+  return call(e.file.helper('refuse_operands'), literal(reason), ...operands)
 }
 
 /** True for a float and an int that may be a bigint. */

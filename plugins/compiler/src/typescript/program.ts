@@ -6,7 +6,10 @@ import { pagesOf } from '../hir/pages.ts'
 import type { TypeTable } from '../hir/type-table.ts'
 import type { Declaration, FunctionDeclaration } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
+import { BUILTIN_DEFS } from '../types/builtin-types.ts'
 import type { ModuleNames } from '../types/module-names.ts'
+import { NATIVES } from '../types/natives/natives.ts'
+import type { NativeSignature } from '../types/natives/natives-contract.ts'
 import type { Type, TypeDef } from '../types/type.ts'
 import type { TypedModule } from '../types/typed-module.ts'
 import { Instances } from './instances.ts'
@@ -146,6 +149,12 @@ export class EmittedProgram {
     const def = this.#defOf(type)
     if (def === null || def.fields === null || type.kind !== 'named') return null
     return new Map([...def.fields].map(([name, field]) => [name, this.#within(def, type, field.type)]))
+  }
+
+  /** Returns a method of a builtin type; null for other types. */
+  methodOf(type: Hir.Type, name: string): NativeSignature | null {
+    const def = type.kind === 'named' ? BUILTIN_DEFS.get(type.name) : undefined
+    return def === undefined ? null : (NATIVES.method(def, name) ?? null)
   }
 
   fieldType(type: Hir.Type, name: string): Hir.Type {

@@ -319,6 +319,21 @@ export function assert(condition: boolean, message = 'the assertion failed'): vo
 `,
     needs: ['fail']
   },
+  differ: {
+    source: `/** Compares values of types that are never equal. */
+export function differ(_a: unknown, _b: unknown): boolean {
+  return true
+}
+`
+  },
+  refuse_operands: {
+    source: `/** Stops the program because an operator does not accept the types of its operands. */
+export function refuse_operands(message: string, ..._operands: unknown[]): never {
+  fail('RUN_TYPE', message)
+}
+`,
+    needs: ['fail']
+  },
   no_match: {
     source: `/** Stops the program because no arm of a match matches the value. */
 export function no_match(): never {

@@ -85,6 +85,14 @@ fn label_of(most: int) to str {
     }
 }
 
+fn shouted(value) to str {
+    if type_of(value) is "str" { value.to_upper() } else { str(value + 1) }
+}
+
+fn sums(xs) {
+    xs.map(fn(x) x * 2).fold(0, fn(a, x) a + x)
+}
+
 fn first_even(ns: List[int]) to int {
     let mut found: Option[int] = None
     let mut is_done = false
@@ -108,6 +116,7 @@ fn first_even(ns: List[int]) to int {
 fn main() {
     print(area(Dot), limited(Ok(1)), label_of(2), first_even([1, 2]), nested({}, None), -1 is 1)
     let items: List[Options] = [].reverse()
+    print(shouted("a"), shouted(1), sums([1]), sums([1.5dec]))
     print([].sort_by(fn(x) -x), for each in items { print(each.limit) })
     loop { return }
     print("never")
