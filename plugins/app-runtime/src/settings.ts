@@ -72,6 +72,11 @@ export const settings = t.object({
           }),
           { default: [], description: 'Servers whose tokens prove identities, such as an OpenID provider.' }
         ),
+        trusted_proxies: t.array(t.string({ minLength: 1 }), {
+          default: [],
+          description:
+            'Addresses, or networks such as 10.0.0.0/8, of proxies whose X-Forwarded-For names the client, for limits by address and request.ip().'
+        }),
         url: t.optional(
           t.string({
             pattern: '^https?://[^/?#]+/?$',
@@ -301,7 +306,7 @@ export type AuthSettings = NonNullable<Settings['auth']>
 
 /** Returns the settings of identities with their defaults. */
 export function authSettings({ auth }: Pick<Settings, 'auth'>): AuthSettings {
-  return auth ?? { secret: [], issuers: [], oauth: {}, webhooks: {} }
+  return auth ?? { secret: [], issuers: [], trusted_proxies: [], oauth: {}, webhooks: {} }
 }
 
 export type FilesSettings = NonNullable<Settings['files']>

@@ -3,7 +3,7 @@ import { parseMeshPublicKey } from '@svc/contracts/mesh-signature'
 import type { Logger } from '@svc/plugin-sdk'
 import { Bearers } from './bearers.ts'
 import { Bootstrap } from './bootstrap.ts'
-import { ClientAddresses } from './client-address.ts'
+import { clientAddresses } from './client-address.ts'
 import { controlRoutes } from './control-routes.ts'
 import { controlServer } from './control-server.ts'
 import { ExecLeases } from './exec-leases.ts'
@@ -96,7 +96,7 @@ export function buildControl({ config, mesh, store, wrong, ready, log }: BuildPa
     allowedHosts: config.allowed_hosts,
     hasTokens: bearers.areRequired
   })
-  const addresses = new ClientAddresses(config.trusted_proxies)
+  const addresses = clientAddresses(config.trusted_proxies)
   const limit = config.http_rate_limit
     ? new RateLimit({ perSecond, burst: config.http_rate_limit_burst ?? 2 * perSecond, store: current })
     : null

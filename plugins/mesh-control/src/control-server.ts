@@ -1,4 +1,5 @@
 import {
+  type ClientAddresses,
   type HttpExchange,
   type HttpHandlerRoute,
   type HttpHandlers,
@@ -10,7 +11,6 @@ import {
 } from '@svc/contracts'
 import type { HttpMethod, Logger } from '@svc/plugin-sdk'
 import type { Bearers } from './bearers.ts'
-import type { ClientAddresses } from './client-address.ts'
 import type { HostGuard } from './host-guard.ts'
 import type { MeshAnswer, MeshRoute } from './mesh-routes.ts'
 import type { RateLimit } from './rate-limit.ts'

@@ -1,5 +1,5 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { ClientAddresses } from './client-address.ts'
+export { clientAddresses } from './client-address.ts'
 export { controlRoutes } from './control-routes.ts'
 export { HostGuard } from './host-guard.ts'
 export { InboxWaiters } from './inbox-waiters.ts'

@@ -11,7 +11,7 @@ import { assertNoLeaks } from '@svc/plugin-sdk/testing'
 import { SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import control from '#plugin'
-import { ClientAddresses, HostGuard, InboxWaiters, RateLimit } from '#root'
+import { clientAddresses, HostGuard, InboxWaiters, RateLimit } from '#root'
 import { MESH_TOKEN, message, nodeReport, openWorld } from './world.ts'
 
 /** A store whose methods fail or hang on demand. */
@@ -155,9 +155,9 @@ const request = (remoteAddress: string, forwarded?: string): IncomingMessage =>
   }) as unknown as IncomingMessage
 
 t.test('only trusted proxies name the client', async t => {
-  const plain = new ClientAddresses([])
+  const plain = clientAddresses([])
   t.equal(plain.keyOf(request('10.0.0.1', '1.2.3.4')), '10.0.0.1')
-  const behind = new ClientAddresses(['10.0.0.0/8', '::1'])
+  const behind = clientAddresses(['10.0.0.0/8', '::1'])
   t.equal(behind.keyOf(request('10.0.0.1', '1.2.3.4')), '1.2.3.4')
   t.equal(behind.keyOf(request('::ffff:10.0.0.1', '1.2.3.4:555')), '1.2.3.4')
   t.equal(
@@ -171,7 +171,7 @@ t.test('only trusted proxies name the client', async t => {
   t.equal(behind.keyOf(request('10.0.0.1', 'x, 10.0.0.2')), '10.0.0.2')
   t.equal(behind.keyOf(request('10.0.0.1')), '10.0.0.1')
   for (const wrong of ['10.0.0.0/33', 'host', '10.0.0.0/8/8', '::1/129', '10.0.0.0/', ''])
-    t.throws(() => new ClientAddresses([wrong]), { code: 'MSC_SETTINGS_INVALID' }, wrong)
+    t.throws(() => clientAddresses([wrong]), { code: 'MSC_SETTINGS_INVALID' }, wrong)
 })
 
 t.test('names that DNS can point anywhere are refused unless a token protects the control plane', async t => {

@@ -1,6 +1,6 @@
 import {
   type AuthRule,
-  clientKeyOf,
+  type ClientAddresses,
   factsOf,
   type GuardDeclaration,
   type HttpExchange,
@@ -26,6 +26,7 @@ import type { Webhooks } from './webhooks.ts'
 export interface GuardParts {
   readonly authenticator: Authenticator
   readonly limits: RateLimits
+  readonly addresses: ClientAddresses
   readonly webhooks: Webhooks
   readonly log: Pick<Logger, 'error'>
 }
@@ -158,7 +159,7 @@ export class EndpointGuard {
   async admitStream(stream: StreamCaller, isFirst: boolean): Promise<Admitted> {
     const limit = (limits: readonly KeyedLimit[], proven: Proven | null): void => {
       for (const each of isFirst ? limits : []) {
-        const waitMs = this.#parts.limits.take(each.prefix + subjectOf(stream, each, proven), each)
+        const waitMs = this.#parts.limits.take(each.prefix + this.#subjectOf(stream, each, proven), each)
         if (waitMs > 0) throw refusalError({ kind: 'limited', limit: each, waitMs })
       }
     }
@@ -175,7 +176,7 @@ export class EndpointGuard {
         rejection === 'forbidden' ? { kind: 'forbidden', auth } : { kind: 'unauthorized', outcome: 'none', auth }
       )
     limit(this.#late, proven)
-    return { text: callerText(proven?.json ?? null, this.#use === 'all' ? partsOf(stream) : null), proven }
+    return { text: callerText(proven?.json ?? null, this.#use === 'all' ? this.#partsOf(stream) : null), proven }
   }
 
   async #outcomeOf({ proof, caller }: StreamCaller): Promise<Outcome> {
@@ -260,40 +261,45 @@ export class EndpointGuard {
     }
     for (const limit of this.#late) if (this.#isLimited(exchange, limit, proven, answer)) return
     exchange.response.setHeader('cache-control', 'no-store')
-    const parts = this.#use === 'all' ? partsOf(exchange) : null
+    const parts = this.#use === 'all' ? this.#partsOf(exchange) : null
     next(exchange, { text: callerText(proven?.json ?? null, parts), proven })
   }
 
   #isLimited(exchange: HttpExchange, limit: KeyedLimit, proven: Proven | null, answer: Answer): boolean {
-    const waitMs = this.#parts.limits.take(limit.prefix + subjectOf(exchange, limit, proven), limit)
+    const waitMs = this.#parts.limits.take(limit.prefix + this.#subjectOf(exchange, limit, proven), limit)
     if (waitMs > 0) answer(exchange, { kind: 'limited', limit, waitMs })
     return waitMs > 0
+  }
+
+  /** Returns whose calls a limit counts together. Without an identity, that is the address. */
+  #subjectOf({ request }: Pick<HttpExchange, 'request'>, { by }: RateLimit, proven: Proven | null): string {
+    if (by === 'endpoint') return ''
+    if (by !== 'ip' && proven !== null) {
+      const { id, provider, claims } = proven.identity
+      return by === 'api_key' && provider === 'api_key' ? `key ${claims.key}` : `user ${id}`
+    }
+    return `ip ${this.#parts.addresses.keyOf(request)}`
+  }
+
+  /** Returns the parts that a program may read. It must not see the token of the service. */
+  #partsOf({ request, caller }: Pick<HttpExchange, 'request' | 'caller'>): RequestParts {
+    const isService = hasServiceToken(caller)
+    const headers: Record<string, string> = {}
+    for (const name in request.headers) {
+      const value = request.headers[name]
+      if (value === undefined || name === 'proxy-authorization' || (isService && name === 'authorization')) continue
+      headers[name] = Array.isArray(value) ? value.join(', ') : value
+    }
+    return {
+      method: request.method ?? 'GET',
+      ip: this.#parts.addresses.addressOf(request),
+      id: caller.requestId,
+      headers
+    }
   }
 }
 
 type KeyedLimit = RateLimit & { readonly prefix: string }
-
-/** Returns whose calls a limit counts together. Without an identity, that is the address. */
-function subjectOf({ request }: Pick<HttpExchange, 'request'>, { by }: RateLimit, proven: Proven | null): string {
-  if (by === 'endpoint') return ''
-  if (by !== 'ip' && proven !== null) {
-    const { id, provider, claims } = proven.identity
-    return by === 'api_key' && provider === 'api_key' ? `key ${claims.key}` : `user ${id}`
-  }
-  return `ip ${clientKeyOf(request.socket.remoteAddress ?? '')}`
-}
-
-/** Returns the parts that a program may read. It must not see the token of the service. */
-function partsOf({ request, caller }: Pick<HttpExchange, 'request' | 'caller'>): RequestParts {
-  const isService = hasServiceToken(caller)
-  const headers: Record<string, string> = {}
-  for (const name in request.headers) {
-    const value = request.headers[name]
-    if (value === undefined || name === 'proxy-authorization' || (isService && name === 'authorization')) continue
-    headers[name] = Array.isArray(value) ? value.join(', ') : value
-  }
-  return { method: request.method ?? 'GET', ip: request.socket.remoteAddress ?? '', id: caller.requestId, headers }
-}
 
 /** Returns an exchange whose body was read already. */
 function withBody(exchange: HttpExchange, bytes: Buffer): HttpExchange {

@@ -7,6 +7,7 @@ import { Guards } from './guard.ts'
 import { JwtVerifier } from './jwt.ts'
 import { RateLimits } from './rate-limits.ts'
 import { openAuthSecrets } from './secret.ts'
+import { clientAddresses } from './trusted-proxies.ts'
 import type { Verifier } from './verifier.ts'
 import { Webhooks } from './webhooks.ts'
 
@@ -24,6 +25,7 @@ export async function openGuards(
   const verifiers = identifies(program) ? [...own, ...(await openVerifiers(auth, projectRoot, store, program))] : []
   return new Guards(program, {
     authenticator: new Authenticator(verifiers),
+    addresses: clientAddresses(auth),
     limits: new RateLimits(undefined, undefined, await kept(ctx, 'rate limits')),
     webhooks: new Webhooks(auth.webhooks, undefined, await kept(ctx, 'deliveries of webhooks')),
     log

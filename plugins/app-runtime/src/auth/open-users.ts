@@ -13,6 +13,7 @@ import { RateLimits } from './rate-limits.ts'
 import { openAuthSecrets } from './secret.ts'
 import { SessionVerifier } from './sessions/session-verifier.ts'
 import { Sessions } from './sessions/sessions.ts'
+import { clientAddresses } from './trusted-proxies.ts'
 import { passwordRoutes } from './users/password-routes.ts'
 import { Passwords } from './users/passwords.ts'
 import { RequestSessions } from './users/request-sessions.ts'
@@ -51,7 +52,7 @@ export async function openUsers(
   const secrets = providers.size === 0 ? null : await openAuthSecrets(auth.secret, ctx.projectRoot, store)
   const { url = null } = auth
   const requests = new RequestSessions(sessions)
-  const parts = { sessions, requests, perform, store, limits }
+  const parts = { sessions, requests, perform, store, limits, addresses: clientAddresses(auth) }
   const passwords =
     users === null || !users.hasPassword ? [] : passwordRoutes({ ...parts, users, passwords: new Passwords() })
   const routes = [

@@ -1,5 +1,5 @@
 import {
-  clientKeyOf,
+  type ClientAddresses,
   type DatabaseStore,
   type HttpExchange,
   type HttpHandlerRoute,
@@ -40,6 +40,7 @@ export interface OAuthRoutesParts {
   readonly requests: RequestSessions
   readonly secrets: AuthSecrets
   readonly limits: RateLimits
+  readonly addresses: ClientAddresses
   readonly perform: PerformUsers
 }
 
@@ -224,7 +225,7 @@ class OAuthRoutes {
   }
 
   #limit({ request, response }: HttpExchange): void {
-    const waitMs = this.#parts.limits.take(`oauth ${clientKeyOf(request.socket.remoteAddress ?? '')}`, BY_ADDRESS)
+    const waitMs = this.#parts.limits.take(`oauth ${this.#parts.addresses.keyOf(request)}`, BY_ADDRESS)
     if (waitMs === 0) return
     response.setHeader('retry-after', String(Math.ceil(waitMs / 1000)))
     throw runErrors.create('RUN_RATE_LIMITED', 'too many attempts', { hint: 'try again later' })

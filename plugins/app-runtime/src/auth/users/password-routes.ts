@@ -1,10 +1,4 @@
-import {
-  clientKeyOf,
-  type DatabaseStore,
-  type HttpExchange,
-  type HttpHandlerRoute,
-  type ProgramUsers
-} from '@svc/contracts'
+import type { ClientAddresses, DatabaseStore, HttpExchange, HttpHandlerRoute, ProgramUsers } from '@svc/contracts'
 import { runErrors } from '../../errors.ts'
 import { quoted, tableName } from '../../schema/names.ts'
 import { JSON_TYPE, sendAnswer } from '../../serving/send-answer.ts'
@@ -30,11 +24,12 @@ export interface PasswordRoutesParts extends SessionRoutesParts {
   readonly store: Pick<DatabaseStore, 'query' | 'execute'>
   readonly passwords: Passwords
   readonly limits: RateLimits
+  readonly addresses: ClientAddresses
 }
 
 /** Returns the routes with which users sign up and in with a password, and change it. */
 export function passwordRoutes(parts: PasswordRoutesParts): HttpHandlerRoute[] {
-  const { users, store, sessions, requests, passwords, limits, perform } = parts
+  const { users, store, sessions, requests, passwords, perform } = parts
   const realm = tableName(users.table)
   // Without a password, the outer join finds the user with an empty secret.
   const findUser = `SELECT u."_id", i.secret FROM ${quoted(realm)} AS u LEFT JOIN ${IDENTITIES_TABLE} AS i
@@ -42,7 +37,7 @@ ON i.realm = ? AND i.provider = 'password' AND i.subject = CAST(u."_id" AS TEXT)
 
   const signUp: Run = async (exchange, fields) => {
     const identity = identityIn(users, fields)
-    limit(exchange, limits, identity)
+    limit(exchange, parts, identity)
     const isForToken = wantsToken(exchange, fields)
     const password = newPassword(fields.password)
     const row = { ...rowIn(users, fields), [users.identity]: identity }
@@ -59,7 +54,7 @@ ON i.realm = ? AND i.provider = 'password' AND i.subject = CAST(u."_id" AS TEXT)
 
   const signIn: Run = async (exchange, fields) => {
     const identity = identityIn(users, fields)
-    limit(exchange, limits, identity)
+    limit(exchange, parts, identity)
     const isForToken = wantsToken(exchange, fields)
     const { rows } = await store.query(findUser, [realm, identity])
     const [id = null, secret = null] = rows[0] ?? []
@@ -75,7 +70,7 @@ ON i.realm = ? AND i.provider = 'password' AND i.subject = CAST(u."_id" AS TEXT)
 
   const change: Run = async (exchange, fields) => {
     const session = await requests.required(exchange)
-    limit(exchange, limits, `id ${session.subject}`)
+    limit(exchange, parts, `id ${session.subject}`)
     const current = passwordIn(fields, 'current')
     const password = newPassword(fields.password)
     const { rows } = await store.query(
@@ -141,8 +136,12 @@ function rowIn({ signUpColumns }: ProgramUsers, fields: Fields): Fields {
 }
 
 /** Limits the attempts. Throws `RUN_RATE_LIMITED`. */
-function limit({ request, response }: HttpExchange, limits: RateLimits, identity: string): void {
-  const address = clientKeyOf(request.socket.remoteAddress ?? '')
+function limit(
+  { request, response }: HttpExchange,
+  { limits, addresses }: Pick<PasswordRoutesParts, 'limits' | 'addresses'>,
+  identity: string
+): void {
+  const address = addresses.keyOf(request)
   // An attempt that one limit refuses does not count against the next: else one address could lock a user out at once.
   const waitMs =
     limits.take(`ip ${address}`, BY_ADDRESS) ||
