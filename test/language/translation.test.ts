@@ -148,6 +148,8 @@ const RIGHT: Readonly<Record<string, string>> = {
     'fn main() { print(area(Box(h=1, w=2)), Box(w=3, h=2), [Box(h=1, w=2), Dot], Half(n=3), panel(x=4)) }\n' +
     'fn Half(n: int) to int { n / 2 }\nfn panel(x: int) to int { x + 1 }\ntype Shape =\n| Box(h: int, w: int)\n| Dot\n' +
     'fn area(s: Shape) to int { match s { Box(h, w) => h * w\n Dot => 0 } }',
+  'a map with a key more is another one':
+    'fn main() { let m: Map[str, Option[int]] = { a: None }\n print(m is m.set("b", None), m is m.set("a", None)) }',
   'variables of a pattern change':
     'fn main() { let mut (a, (b, c)) = (1, (2, 3))\n a += 5\n b = a * c\n print(a, b, c) }',
   'a key that is a name of JavaScript is no key of a map':

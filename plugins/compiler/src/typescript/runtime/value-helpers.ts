@@ -9,9 +9,10 @@ export function same(a: unknown, b: unknown): boolean {
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)
   if (typeof a !== 'object' || typeof b !== 'object') return a === b
   if (Array.isArray(a) && Array.isArray(b) && a.length !== b.length) return false
-  // A member that is missing is None.
   const [first, second] = [a as Record<string, unknown>, b as Record<string, unknown>]
-  return [...Object.keys(first), ...Object.keys(second)].every(key => same(first[key], second[key]))
+  const keys = Object.keys(first)
+  if (keys.length !== Object.keys(second).length) return false
+  return keys.every(key => Object.hasOwn(second, key) && same(first[key], second[key]))
 }
 `
   },
