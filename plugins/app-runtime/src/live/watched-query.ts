@@ -1,7 +1,10 @@
 import type { ChangeFeed, Listener } from './change-feed.ts'
 import { errorStatus, errorText } from './live-errors.ts'
 
-/** Over time, the runs of one query and the sending of its results take at most half of the time of a thread. */
+/**
+ * Over time, the runs of one query and the sending of its results take at most half of the time of a thread. The pause has
+ * a maximum, so that slow queries may take more.
+ */
 const COST_FACTOR = 2
 /** Milliseconds of runs in advance, so that a few changes in close succession are sent without a pause. */
 const ADVANCE_MS = 250
