@@ -1,6 +1,7 @@
 import { type Hir, type HirNode, walkHir } from '@svc/contracts'
 import { type Doc, layout } from '../doc/doc.ts'
 import { arrow, call } from '../typescript/code.ts'
+import { conditionStatements } from '../typescript/conditions.ts'
 import {
   bind,
   bindState,
@@ -52,7 +53,13 @@ function buildFunction(view: Hir.FunctionView, file: EmittedModule, views: Views
     return { local, annotation, default: body.defaults[index] ?? null }
   })
   const props = buildProps(e, properties)
-  const codes = written(e, () => into(e, body.block, { kind: 'return' }))
+  const conditions = file.program.conditionsOf(name.name)
+  if (conditions.some(({ kind }) => kind === 'ensure')) {
+    const message = `\`@ensure\` of the component ${name.name} is not available in a browser`
+    file.program.report('web.not_in_browser', message, name)
+  }
+  const checks = conditionStatements(e, conditions, body.params, 'null')
+  const codes = [...checks, ...written(e, () => into(e, body.block, { kind: 'return' }))]
   const members = [{ kind: 'statements', nodes: body.block, codes } as const]
   return { name: name.name, props, members, view: null, styles: [], file }
 }

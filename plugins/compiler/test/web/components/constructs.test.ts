@@ -335,3 +335,14 @@ t.test('a check reports server responses without a placeholder where a view show
   t.same(shown('view: <p on:click={let a = one() print(a.b)}>{len(many())}</p>'), [])
   t.end()
 })
+
+t.test('a component that is a function checks what it requires, and a build refuses what it ensures', t => {
+  const component = (decorator: string): ReturnType<typeof emitted> => {
+    return emitted(`${decorator}\nfn Stars(count: int) to Element { <b>{"*".repeat(count)}</b> }`)
+  }
+  const { files, codes } = component('@require(count > 0, "stars are counted from one")')
+  t.match(files['Stars.tsx'], /assert\(count > 0, 'stars are counted from one'\)[\s\S]*return <b>/)
+  t.same(codes, [])
+  t.same(component('@ensure(count > 0)').codes, ['web.not_in_browser'])
+  t.end()
+})
