@@ -3,7 +3,7 @@ import type { Component } from './components.ts'
 import type { Body, Bool, Decimal, Expr, Float, Int, Local, LocalId, Span, Str } from './expressions.ts'
 import type { Type } from './types.ts'
 
-/** What a module shows in browsers: elements of views, pages, and machines that pages run. */
+/** Elements of views, pages, and machines that pages run. */
 export interface Pages {
   /** Everything that views use as an element, in source order. */
   readonly views: readonly View[]

@@ -25,12 +25,13 @@ export function liveTables({ module, facts }: Program): LiveTables {
     const tables = new Set([...reads, ...writes].map(tableName))
     queries.set(name, tables)
     for (const table of tables) add(namedBy, table, name)
-    for (const { table, topic } of live) {
+    const named = live.flatMap(({ table, topic }) => {
       const own = tableName(table)
-      for (const each of topic === null ? [own] : [topic, own]) {
-        add(topics, each, own)
-        add(namedBy, each, name)
-      }
+      return [own, ...(topic === null ? [] : [topic])].map(each => ({ topic: each, own }))
+    })
+    for (const { topic, own } of named) {
+      add(topics, topic, own)
+      add(namedBy, topic, name)
     }
   }
   return { tables: new Set([...queries.values()].flatMap(tables => [...tables])), topics, queries, namedBy }

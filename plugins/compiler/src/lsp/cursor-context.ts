@@ -27,7 +27,7 @@ export type CursorContext =
 const RECORD_CALLS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
 const LOGIC: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
-/** Decorators whose arguments have completions of their own. Others have expressions of the program. */
+/** Decorators whose arguments have their own completions. Others have expressions of the program. */
 const WITH_ARGUMENTS: ReadonlySet<string> = new Set('auth rate_limit cors webhook endpoint rule uses'.split(' '))
 
 /** Maximum number of tokens between the cursor in a row rule and its table. */
@@ -130,7 +130,7 @@ class ContextReader {
     return -1
   }
 
-  /** Returns the context in the arguments of a decorator that has completions of its own; null elsewhere. */
+  /** Returns the context in the arguments of a decorator that has its own completions; null elsewhere. */
   #decorator(previous: number, from: number): CursorContext | null {
     const tokens = this.#tokens
     let opening = this.#opening(previous)

@@ -16,7 +16,7 @@ const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, readonly string
 /** Words of decorators whose arguments have no names. */
 const WORDS: Readonly<Record<string, readonly string[]>> = { uses: EFFECTS }
 
-/** Words of the condition of a row rule, beside columns. */
+/** Words of the condition of a row rule, in addition to columns. */
 const CONDITION_WORDS = 'and or not is isnt true false None'.split(' ')
 
 /** Members of `user` in a row rule, with their types. */

@@ -316,7 +316,7 @@ function refuseDefaults(inference: BodyInference, variants: readonly Variant[]):
       inference.infer(value)
       const message = `\`${field.text}\` of the variant \`${name.text}\` cannot have a default`
       inference.context.report('typecheck.variant_default', message, value, {
-        suggestions: ['pass the value to each constructor call, or put the members in a type of their own']
+        suggestions: ['pass the value to each constructor call, or put the members in a separate type']
       })
     }
   }

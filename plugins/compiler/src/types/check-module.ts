@@ -19,7 +19,7 @@ import { checkJsonValues } from './json-values.ts'
 import { moduleNames } from './module-names.ts'
 import { NATIVES } from './natives/natives.ts'
 import { isCallable } from './resolve.ts'
-import { ANY, ERROR, type RigidType, resolved, rigid, type Type, type VarType } from './type.ts'
+import { ANY, ERROR, partsOf, type RigidType, resolved, rigid, type Type, type VarType } from './type.ts'
 import type { TypedModule } from './typed-module.ts'
 import { forgetWoken, link } from './unify.ts'
 
@@ -174,23 +174,6 @@ function closeVariables(type: Type, close: (variable: VarType) => void, depth: n
   }
   if (depth > MAX_DEPTH) return
   for (const part of partsOf(inner)) closeVariables(part, close, depth + 1)
-}
-
-function partsOf(type: Type): readonly Type[] {
-  switch (type.kind) {
-    case 'named':
-      return type.args
-    case 'tuple':
-      return type.items
-    case 'fn':
-      return [...type.params.map(each => each.type), type.result]
-    case 'record':
-      return [...type.fields.values()]
-    case 'answer':
-      return [type.value]
-    default:
-      return []
-  }
 }
 
 function typedModule(context: Context): TypedModule {

@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - the conversions between two types are one recursion over both
 import type { Fix } from '../diagnostics/diagnostic.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
 import { bare } from '../syntax/entries.ts'

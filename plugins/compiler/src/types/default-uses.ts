@@ -1,7 +1,7 @@
 import type { Declaration, Field } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
 import type { Context } from './context.ts'
-import { type FieldType, resolved, type Type, type TypeDef } from './type.ts'
+import { type FieldType, partsOf, resolved, type Type, type TypeDef } from './type.ts'
 
 /** Notes that the code at a place computes the defaults of some fields. */
 export function addDefaultUses(context: Context, at: Span, def: TypeDef, fields: Iterable<FieldType>): void {
@@ -25,28 +25,13 @@ export function addDefaultUsesIn(context: Context, at: Span, type: Type): void {
     const part = resolved(next)
     if (seen.has(part)) continue
     seen.add(part)
-    open.push(...partsOf(part))
+    if (part.kind !== 'fn') open.push(...partsOf(part))
     if (part.kind !== 'named' || seen.has(part.def)) continue
     const { def } = part
     seen.add(def)
     if (def.kind === 'struct') addDefaultUses(context, at, def, def.fields?.values() ?? [])
-    for (const { type: inner } of def.fields?.values() ?? []) open.push(inner)
-    for (const { fields } of def.variants ?? []) for (const { type: inner } of fields) open.push(inner)
-  }
-}
-
-function partsOf(type: Type): readonly Type[] {
-  switch (type.kind) {
-    case 'named':
-      return type.args
-    case 'tuple':
-      return type.items
-    case 'record':
-      return [...type.fields.values()]
-    case 'answer':
-      return [type.value]
-    default:
-      return []
+    const fields = [...(def.fields?.values() ?? []), ...(def.variants ?? []).flatMap(each => each.fields)]
+    open.push(...fields.map(each => each.type))
   }
 }
 

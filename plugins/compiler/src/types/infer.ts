@@ -841,7 +841,9 @@ export class BodyInference implements Inference {
     if (isSame || known.kind === 'error') return type
     if (known === UNIT || known.kind === 'never') return type
     const [first] = tries
-    if (first !== undefined && known.kind !== 'any' && known.kind !== 'var') {
+    // The value of a loop of statements is a list of nothing.
+    const isLoop = known.kind === 'named' && known.def.name === 'List' && isUnit(known.args[0] ?? ANY)
+    if (first !== undefined && known.kind !== 'any' && known.kind !== 'var' && !isLoop) {
       const failed = resolved(first.type)
       const name = failed.kind === 'named' ? failed.def.name : show(failed)
       this.context.report(

@@ -2,7 +2,7 @@ import { diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, Param } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
 import { show } from './show.ts'
-import { resolved, type Type, type TypeDef } from './type.ts'
+import { partsOf, resolved, type Type, type TypeDef } from './type.ts'
 import type { TypedPass } from './typed-module.ts'
 
 /** Roles of functions whose arguments and results are JSON. */
@@ -54,19 +54,15 @@ function unfit(type: Type, fieldType: Parameters<TypedPass>[0]['fieldType']): Ty
     if (seen.has(part)) continue
     seen.add(part)
     if (part.kind === 'fn') return part
-    if (part.kind === 'tuple') open.push(...part.items)
-    else if (part.kind === 'record') open.push(...part.fields.values())
-    else if (part.kind === 'answer') open.push(part.value)
-    else if (part.kind === 'named') {
-      const { def } = part
-      if (def.kind === 'actor' || (def.declaration === null && HOST_VALUES.has(def.name))) return part
-      open.push(...part.args)
-      // Parts of the fields of a generic type are among its arguments, or the same for all of them.
-      if (seen.has(def)) continue
-      seen.add(def)
-      const fields = [...(def.fields?.values() ?? []), ...(def.variants ?? []).flatMap(each => each.fields)]
-      for (const field of fields) open.push(fieldType(part, field))
-    }
+    open.push(...partsOf(part))
+    if (part.kind !== 'named') continue
+    const { def } = part
+    if (def.kind === 'actor' || (def.declaration === null && HOST_VALUES.has(def.name))) return part
+    // Parts of the fields of a generic type are among its arguments, or the same for all of them.
+    if (seen.has(def)) continue
+    seen.add(def)
+    const fields = [...(def.fields?.values() ?? []), ...(def.variants ?? []).flatMap(each => each.fields)]
+    open.push(...fields.map(field => fieldType(part, field)))
   }
   return null
 }

@@ -221,3 +221,21 @@ export function resolved(type: Type): Type {
   }
   return end
 }
+
+/** Returns the types that a resolved type is written with. */
+export function partsOf(type: Type): readonly Type[] {
+  switch (type.kind) {
+    case 'named':
+      return type.args
+    case 'tuple':
+      return type.items
+    case 'fn':
+      return [...type.params.map(each => each.type), type.result]
+    case 'record':
+      return [...type.fields.values()]
+    case 'answer':
+      return [type.value]
+    default:
+      return []
+  }
+}

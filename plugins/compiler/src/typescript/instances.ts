@@ -15,7 +15,7 @@ export interface Instance {
   readonly conditions: readonly EmittedCondition[]
 }
 
-/** What the types of the arguments of a call say of a function. */
+/** Types that follow from the arguments of a call. */
 export interface ArgumentTypes {
   /** Types of its type parameters. */
   readonly parameters: ReadonlyMap<string, Hir.Type>
@@ -24,7 +24,7 @@ export interface ArgumentTypes {
 }
 
 /**
- * What code needs to know of the values whose type is a parameter: nothing, whether a part of them has another form in
+ * Knowledge that code needs of the values whose type is a parameter: nothing, whether a part of them has another form in
  * TypeScript, or the type itself.
  */
 type TypeUse = 'none' | 'shape' | 'all'
@@ -320,7 +320,7 @@ class BodyCopy {
       if (arg.kind === 'Lambda' && declared.kind === 'fn') {
         for (const [at, local] of arg.params.entries()) {
           const type = types.substituted(declared.params[at] ?? ANY, known)
-          // What begins as an int may become a float.
+          // A value that begins as an int may become a float.
           const isCertain = !isNamed(type, 'int') || types.substituted(declared.params[at] ?? ANY, ofReceiver) === type
           if (isCertain && !hasParameter(type)) this.#learn({ ...arg, kind: 'Bind', local }, type)
         }

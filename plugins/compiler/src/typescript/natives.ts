@@ -1,3 +1,4 @@
+// toestub-ignore(arch/god_object) - one table of the translations of natives, with their few helpers
 import type { Hir } from '@svc/contracts'
 import type { Doc } from '../doc/doc.ts'
 import {

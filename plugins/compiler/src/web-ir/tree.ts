@@ -61,7 +61,7 @@ export interface WebState {
   readonly type: string | null
   /** Value in the program. */
   readonly node: Hir.Expr
-  /** TypeScript of the first value: of the node, or a placeholder until the server responds. */
+  /** TypeScript of the first value: of the node, or a first value until the server responds. */
   readonly initial: Doc
   /** True if the initial value is computed once, by a function. */
   readonly isLazy: boolean
