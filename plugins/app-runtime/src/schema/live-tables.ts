@@ -27,7 +27,7 @@ export function liveTables({ module, facts }: Program): LiveTables {
     for (const table of tables) add(namedBy, table, name)
     const named = live.flatMap(({ table, topic }) => {
       const own = tableName(table)
-      return [own, ...(topic === null ? [] : [topic])].map(each => ({ topic: each, own }))
+      return [...(topic === null ? [] : [topic]), own].map(each => ({ topic: each, own }))
     })
     for (const { topic, own } of named) {
       add(topics, topic, own)
