@@ -189,6 +189,19 @@ export function size_${n}(words: string[]): number {
 
 `
 
+/** Program that runs a script with its code cache, or writes the cache if there is no other argument. */
+const STARTER = `
+const { readFileSync, writeFileSync } = require('node:fs')
+const { Script } = require('node:vm')
+const [, , file, program] = process.argv
+const text = '(function (require) {' + readFileSync(file, 'utf8') + '\\n})'
+const cachedData = program === undefined ? undefined : readFileSync(file + '.v8')
+const script = new Script(text, { filename: file, cachedData })
+if (script.cachedDataRejected) throw new Error('V8 rejects the code cache')
+if (program === undefined) writeFileSync(file + '.v8', script.createCachedData())
+else script.runInThisContext()(require)
+`
+
 function repeated(unit: (n: number) => string): string {
   const count = Math.ceil(LINES / (unit(0).split('\n').length - 1))
   return Array.from({ length: count }, (_, n) => unit(n)).join('')
@@ -218,7 +231,7 @@ try {
     import { readFileSync } from 'node:fs'
     import { checkFile } from ${JSON.stringify(join(ROOT, 'plugins/compiler/src/compile.ts'))}
     import { SourceFile } from ${JSON.stringify(join(ROOT, 'plugins/compiler/src/source-file.ts'))}
-    const path = process.argv[2]
+    const path = process.argv[3]
     const options = { script: false, allowComponentFunctions: false, suppressHookLints: false }
     const { diagnostics } = checkFile(new SourceFile(path, readFileSync(path, 'utf8')), options)
     process.exit(diagnostics.some(each => each.severity === 'error') ? 1 : 0)`
@@ -230,12 +243,16 @@ try {
     conditions: ['svc-source'],
     outfile: checker
   })
+  // The checker starts as the kernel loads plugins: with V8's code cache of its text.
+  const starter = join(folder, 'start.cjs')
+  writeFileSync(starter, STARTER)
+  execFileSync(process.execPath, [starter, checker])
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
   const compilerOptions = { noEmit: true, strict: true, target: 'es2022', module: 'esnext', types: [] }
   for (const name of ['program', 'generic']) {
     writeFileSync(join(folder, `${name}.json`), JSON.stringify({ compilerOptions, files: [`${name}.ts`] }))
   }
-  const ours = (name: string) => () => execFileSync(process.execPath, [checker, join(folder, `${name}.vox`)])
+  const ours = (name: string) => () => execFileSync(process.execPath, [starter, checker, join(folder, `${name}.vox`)])
   const theirs = (name: string) => () => execFileSync(process.execPath, [tsc, '-p', join(folder, `${name}.json`)])
   const nothing = () => execFileSync(process.execPath, ['-e', '0'])
 

@@ -13,6 +13,7 @@ const HOST_VALUES: ReadonlySet<string> = new Set(['Regex', 'Match'])
 
 /** Reports parameters and results that are sent or stored as JSON, but have functions, actors or the like in them. */
 export const checkJsonValues: TypedPass = ({ module, paramTypes, resultOf, fieldType }, report) => {
+  const fit = new Set<TypeDef>()
   for (const item of module.items) {
     const header = headerOf(item)
     if (header === null) continue
@@ -24,7 +25,7 @@ export const checkJsonValues: TypedPass = ({ module, paramTypes, resultOf, field
   }
 
   function check(type: Type | undefined, at: Span, label: string): void {
-    const part = type === undefined ? null : unfit(type, fieldType)
+    const part = type === undefined ? null : unfit(type, fieldType, fit)
     if (part === null) return
     const message = `${label} is JSON, which cannot have a value of type ${show(part)}`
     report(diagnostic('typecheck.not_json', message, at, { suggestions: ['pass the data that it is made from'] }))
@@ -45,9 +46,12 @@ function headerOf(item: Declaration): { readonly params: readonly Param[]; reado
   }
 }
 
-/** Returns the first part of a type whose values JSON cannot represent; null if there is none. */
-function unfit(type: Type, fieldType: Parameters<TypedPass>[0]['fieldType']): Type | null {
-  const seen = new Set<Type | TypeDef>()
+/**
+ * Returns the first part of a type whose values JSON cannot represent; null if there is none. `fit`: definitions of earlier
+ * types, whose fields need no further look.
+ */
+function unfit(type: Type, fieldType: Parameters<TypedPass>[0]['fieldType'], fit: Set<TypeDef>): Type | null {
+  const [seen, defs] = [new Set<Type>(), new Set<TypeDef>()]
   const open: Type[] = [type]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const part = resolved(next)
@@ -59,10 +63,11 @@ function unfit(type: Type, fieldType: Parameters<TypedPass>[0]['fieldType']): Ty
     const { def } = part
     if (def.kind === 'actor' || (def.declaration === null && HOST_VALUES.has(def.name))) return part
     // Parts of the fields of a generic type are among its arguments, or the same for all of them.
-    if (seen.has(def)) continue
-    seen.add(def)
+    if (defs.has(def) || fit.has(def)) continue
+    defs.add(def)
     const fields = [...(def.fields?.values() ?? []), ...(def.variants ?? []).flatMap(each => each.fields)]
     open.push(...fields.map(field => fieldType(part, field)))
   }
+  for (const each of defs) fit.add(each)
   return null
 }

@@ -39,8 +39,9 @@ const JOINED: Why = { code: 'typecheck.operands', message: '`+` joins lists whos
 
 /** Finds the type of a right operand. The elements of a literal that is added to a list become those of the list. */
 export function inferRight(inference: Inference, operator: Operator, left: Type, right: Expression): Type {
+  if (operator !== '+' || bare(right).kind !== 'List') return inference.infer(right)
   const list = unwrapped(left)
-  const isAdded = operator === '+' && bare(right).kind === 'List' && list.kind === 'named' && list.def === LIST
+  const isAdded = list.kind === 'named' && list.def === LIST
   return isAdded ? inference.check(right, list, JOINED) : inference.infer(right)
 }
 
