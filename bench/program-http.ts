@@ -190,8 +190,8 @@ async function measure(): Promise<void> {
   const { values } = parseArgs({
     options: {
       json: { type: 'boolean' },
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '11' },
+      seconds: { type: 'string', default: '2' },
       connections: { type: 'string', default: '50' }
     }
   })
