@@ -99,7 +99,7 @@ const RIGHT: Readonly<Record<string, string>> = {
     'n += 1\n n += 1\n n += 1\n print(n, big, most, big + 1, big - 2, big * 2, big / 2, big % 10, -big, most - most)\n' +
     'print(big > 1.5, big is 9007199254740993, big is 1.5, big.abs(), (-big).abs(), big.max(1), big.min(1), std.math.max(1, big), big.to_float())\n' +
     'print(int("9007199254740993"), int("-9223372036854775808"), int(9007199254740993.0), 9007199254740994.0.to_int(), big * 1.5, [big, 1].sort())\n' +
-    'let ratio: float = big\n let list = [big, 2]\n print(ratio, [n].contains(9007199254740993), match big { 9007199254740993 => "a", _ => "b" }, str(big) + big)\n' +
+    'let ratio: float = big\n let list = [big, 2]\n print("abc".slice(1, big), [1, 2].slice(1, big), "abc".slice(-big, 1))\n print(ratio, [n].contains(9007199254740993), match big { 9007199254740993 => "a", _ => "b" }, str(big) + big)\n' +
     'print(list.fold(0, fn(t, x) t + x), (n - big) / 3, -7 / 2, 9007199254740991 / 2, std.json.stringify([big])) }',
   'conversions of texts and values':
     'fn main() { print(int("1.5"), int(" 12 "), int("+7"), int("0x10"), int(true), int(2.9), float("0x10"), float(" 1.5e3 "), float("."), float(true))\n' +

@@ -166,6 +166,7 @@ export class ChangeFeed {
     const isNudged = this.#isNudged
     this.#isNudged = false
     try {
+      // After an announcement there are changes: one statement reads them.
       if (isNudged && this.#position !== null) {
         const changes = await this.#log.after(this.#position, PAGE)
         if (followOn(changes, this.#position)) {

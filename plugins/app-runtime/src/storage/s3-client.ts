@@ -136,8 +136,9 @@ export class S3Client {
   /** A URL ignores a host name that is not valid, such as one of a bucket and an IP address. */
   #assertHostName(what: string): void {
     const { endpoint, bucket, pathStyle } = this.#options
+    if (pathStyle) return
     const { hostname } = new URL(endpoint)
-    if (pathStyle || this.#url('').hostname === `${bucket}.${hostname}`) return
+    if (this.#url('').hostname === `${bucket}.${hostname}`) return
     throw runErrors.create(
       'RUN_STORAGE',
       `${what}: the bucket ${bucket} cannot be a part of the host name ${hostname}`,

@@ -309,7 +309,7 @@ function callMethod(inference: Inference, callee: Member, object: Type, site: Ca
   if (type.kind === 'any' || type.kind === 'error' || type.kind === 'never') {
     inferAll(inference, site.args)
     // The value may be an actor.
-    if (type.kind === 'any') for (const actor of actorsOf(context)) addHandlerUses(context, actor, site, name)
+    if (type.kind === 'any') for (const actor of context.actors) addHandlerUses(context, actor, site, name)
     return type
   }
   if (type.kind === 'named' && type.def.kind === 'actor')
@@ -404,10 +404,6 @@ function addHandlerUses(context: Context, actor: ActorLike, { args: [first], at 
     const isCalled = text === method || (event !== null && (event.kind !== 'String' || event.value === text))
     if (isCalled) context.addUse({ kind: 'handler', node: at, declaration: actor, handler: member })
   }
-}
-
-function actorsOf({ module }: Context): ActorLike[] {
-  return module.items.filter(item => item.kind === 'Actor' || item.kind === 'Agent')
 }
 
 /** Compares the arguments of a message. A message that is sent is stored, so that it must have all of them. */

@@ -1,6 +1,6 @@
 import type { DiagnosticCode } from '../diagnostics/codes.ts'
 import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Declaration, Field, Handler, Module } from '../syntax/ast.ts'
+import type { Actor, Agent, Declaration, Field, Handler, Module } from '../syntax/ast.ts'
 import type { Call, Element, Expression, ObjectLiteral } from '../syntax/ast-expressions.ts'
 import { NO_ID, type Span } from '../syntax/node.ts'
 import { RESULT, STR } from './builtin-types.ts'
@@ -75,6 +75,7 @@ export class Context {
   readonly isStrict: boolean
   /** Whether a host may supply functions that the program does not declare. */
   readonly hasHost: boolean
+  readonly actors: readonly (Actor | Agent)[]
   /** Whether a struct of the module has a field with a default. */
   readonly hasDefaults: boolean
   readonly types: Type[] = []
@@ -118,6 +119,7 @@ export class Context {
     this.item = item
     this.isStrict = isStrict
     this.hasHost = hasHost
+    this.actors = module.items.filter(item => item.kind === 'Actor' || item.kind === 'Agent')
     this.hasDefaults = module.items.some(hasDefault)
   }
 

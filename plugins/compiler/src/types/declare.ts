@@ -395,7 +395,7 @@ function constantAnnotation(statement: Extract<Declaration, { kind: 'Const' }>['
 }
 
 /** True if a literal may omit a member. */
-export function mayBeOmitted({ value, type, isOptional }: Field): boolean {
+function mayBeOmitted({ value, type, isOptional }: Field): boolean {
   if (value !== null || isOptional) return true
   return type.kind === 'OptionalType' || (type.kind === 'NamedType' && type.path.at(-1)?.text === 'Option')
 }

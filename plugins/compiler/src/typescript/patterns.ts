@@ -102,7 +102,7 @@ function literalTest(
 }
 
 /** True for a pattern that every value matches. */
-export function isIrrefutable(pattern: Hir.Pattern): boolean {
+function isIrrefutable(pattern: Hir.Pattern): boolean {
   if (pattern.kind === 'Tuple') return pattern.items.every(isIrrefutable)
   return pattern.kind === 'Wildcard' || pattern.kind === 'Bind'
 }

@@ -188,7 +188,7 @@ export class EmittedProgram {
     const type = this.types.of(of)
     return def.generics.length === 0
       ? type
-      : substituted(type, new Map(def.generics.map(({ name }, i) => [name, args[i] ?? ANY])))
+      : this.types.substituted(type, new Map(def.generics.map(({ name }, i) => [name, args[i] ?? ANY])))
   }
 
   kindOf(name: string): FunctionKind {
@@ -273,23 +273,4 @@ interface EmittedVariant {
 
 function isMachineState(declaration: Declaration | undefined, name: string): boolean {
   return declaration?.kind === 'StateMachine' && declaration.name.text !== name
-}
-
-/** Replaces the type parameters of a declaration by the arguments of its use. */
-function substituted(type: Hir.Type, args: ReadonlyMap<string, Hir.Type>): Hir.Type {
-  const inner = (each: Hir.Type): Hir.Type => substituted(each, args)
-  switch (type.kind) {
-    case 'param':
-      return args.get(type.name) ?? type
-    case 'named':
-      return type.args.length === 0 ? type : { ...type, args: type.args.map(inner) }
-    case 'fn':
-      return { kind: 'fn', params: type.params.map(inner), result: inner(type.result) }
-    case 'tuple':
-      return { kind: 'tuple', items: type.items.map(inner) }
-    case 'record':
-      return { kind: 'record', fields: type.fields.map(([name, each]) => [name, inner(each)] as const) }
-    default:
-      return type
-  }
 }

@@ -58,6 +58,39 @@ export function inferTypes(declared: Hir.Type, used: Hir.Type, known: Map<string
   }
 }
 
+/** True for a type that is known only where a function is called, or not at all. */
+export function isUnknown({ kind }: Hir.Type): boolean {
+  return kind === 'param' || kind === 'any'
+}
+
+function partsOf(type: Hir.Type): readonly Hir.Type[] {
+  switch (type.kind) {
+    case 'named':
+      return type.args
+    case 'tuple':
+      return type.items
+    case 'fn':
+      return [...type.params, type.result]
+    case 'record':
+      return type.fields.map(([, each]) => each)
+    default:
+      return []
+  }
+}
+
+export function hasParameter(type: Hir.Type): boolean {
+  return type.kind === 'param' || partsOf(type).some(hasParameter)
+}
+
+/** True for a type with a part that is unknown. */
+export function isOpen(type: Hir.Type): boolean {
+  return isUnknown(type) || partsOf(type).some(isOpen)
+}
+
+export function depthOf(type: Hir.Type): number {
+  return 1 + Math.max(0, ...partsOf(type).map(depthOf))
+}
+
 /** Converts a type to the form in which it is printed; null if a part is unknown. `unknown` is the form of such parts. */
 export function printedType(
   type: Hir.Type,

@@ -190,16 +190,16 @@ export function with_item<T>(items: readonly T[], index: number, item: T): T[] {
     needs: ['fail', 'int_sum']
   },
   slice_of: {
-    source: `/** Returns the characters of a string from \`start\` up to, but not including, \`end\`. */
+    source: `/** Returns the characters of a string from \`start\` up to, but not including, \`end\`. Ints may be bigints. */
 export function slice_of(value: string, start: number, end = value.length): string {
-  return [...value].slice(Math.max(start, 0), Math.max(end, 0)).join('')
+  return [...value].slice(Math.max(Number(start), 0), Math.max(Number(end), 0)).join('')
 }
 `
   },
   items_between: {
     source: `/** Returns the items of a list from \`start\` up to, but not including, \`end\`. */
 export function items_between<T>(items: readonly T[], start: number, end: number): T[] {
-  return items.slice(Math.max(start, 0), Math.max(end, 0))
+  return items.slice(Math.max(Number(start), 0), Math.max(Number(end), 0))
 }
 `
   },
