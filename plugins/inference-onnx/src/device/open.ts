@@ -51,6 +51,6 @@ async function coreBeside(core: string, folder: string): Promise<string> {
 }
 
 function coreOf({ core }: OpenOptions): string {
-  if (core === null) throw new Error('the onnxruntime-node package contains no library for this machine')
+  if (core === null) throw new Error('ONNX Runtime is not installed for this machine')
   return core
 }

@@ -1,3 +1,4 @@
+import { onnxRuntimePackage } from '@svc/contracts'
 import { inferenceErrors } from '../errors.ts'
 import { type Koffi, OrtApi } from './api.ts'
 import { findLibrary, packageVersion } from './library.ts'
@@ -23,7 +24,7 @@ export function openRuntime(kind: RuntimeKind, require: NodeJS.Require, onFallba
     }
   }
   try {
-    return new WorkerRuntime(require.resolve('onnxruntime-node'), packageVersion(require))
+    return new WorkerRuntime(require.resolve(onnxRuntimePackage(require)), packageVersion(require))
   } catch (error) {
     throw unavailable(error as Error)
   }
@@ -32,6 +33,6 @@ export function openRuntime(kind: RuntimeKind, require: NodeJS.Require, onFallba
 function unavailable(cause: Error) {
   return inferenceErrors.create('INF_RUNTIME_UNAVAILABLE', `ONNX Runtime could not be loaded: ${cause.message}`, {
     cause,
-    hint: 'Run npm install in the project; onnxruntime-node and koffi must be installed for this platform.'
+    hint: 'Run npm install without --omit=optional: koffi and ONNX Runtime have a package for each platform.'
   })
 }

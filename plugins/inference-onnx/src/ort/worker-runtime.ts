@@ -29,7 +29,7 @@ type Call = WorkerMessage & { readonly call: number }
 type WithoutCall<M> = M extends Call ? Omit<M, 'call'> : never
 
 /**
- * ONNX Runtime through the onnxruntime-node package in a worker thread, for machines on which the C interface cannot be
+ * ONNX Runtime through its JavaScript interface in a worker thread, for machines on which the C interface cannot be
  * called.
  *
  * Results are the same. Runs are slower, because the package copies every output, including the cache. Runs cannot be
@@ -42,7 +42,7 @@ export class WorkerRuntime implements Runtime {
   #next = 0
   #gone: string | null = null
 
-  /** `module`: absolute path of the entry of the onnxruntime-node package. */
+  /** `module`: absolute path of the entry of ONNX Runtime's package. */
   constructor(module: string, version: string) {
     this.name = `onnxruntime ${version} (worker)`
     this.#worker = new Worker(SOURCE, { eval: true, workerData: { module }, execArgv: [] })

@@ -44,8 +44,10 @@ export async function install(
   { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: InstallProgress }
 ): Promise<Infer<typeof installGpu.output>> {
   if (core === null) {
-    const message = 'onnxruntime-node is not installed; the provider extends it'
-    throw inferenceErrors.create('INF_RUNTIME_UNAVAILABLE', message, { hint: 'Run npm install in the project.' })
+    const message = 'ONNX Runtime is not installed; the provider extends it'
+    throw inferenceErrors.create('INF_RUNTIME_UNAVAILABLE', message, {
+      hint: 'Run npm install without --omit=optional.'
+    })
   }
   const report = everyTenth(onProgress)
   const unpack = (source: string) =>

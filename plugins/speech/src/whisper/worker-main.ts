@@ -1,12 +1,15 @@
+import { createRequire } from 'node:module'
 import { parentPort } from 'node:worker_threads'
+import { onnxRuntimePackage } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import * as ort from 'onnxruntime-node'
 import { Recognition } from './recognition.ts'
+import type { Ort } from './sessions.ts'
 import type { JobRequest, WorkerReply, WorkerRequest } from './worker-protocol.ts'
 
 if (parentPort === null) throw new Error('this program must run in a thread')
 const port = parentPort
-const recognition = new Recognition(ort)
+const load = createRequire(import.meta.url)
+const recognition = new Recognition(load(onnxRuntimePackage(load)) as Ort)
 /** End of the last recording. They run one at a time, because each uses all cores. */
 let last: Promise<void> = Promise.resolve()
 
