@@ -1,3 +1,5 @@
+import { defined } from './defined.ts'
+
 /** Location of an error: a file with a line, a setting or an environment variable. */
 export interface ErrorPlace {
   readonly file?: string
@@ -11,6 +13,8 @@ export interface ErrorDetails {
   /** Next step, as one sentence or one command. */
   readonly hint?: string
   readonly at?: ErrorPlace
+  /** URL of a page about the error. Default: the page of svc for its own codes. */
+  readonly docs?: string
   /** Data for programs. Must not contain secrets. */
   readonly data?: unknown
   readonly plugin?: string
@@ -35,6 +39,7 @@ export class SvcError extends Error {
   readonly status: number
   readonly hint?: string
   readonly at?: ErrorPlace
+  readonly docs?: string
   readonly data?: unknown
   readonly plugin?: string
 
@@ -45,6 +50,7 @@ export class SvcError extends Error {
     this.status = details.status ?? 500
     if (details.hint !== undefined) this.hint = details.hint
     if (details.at !== undefined) this.at = details.at
+    if (details.docs !== undefined) this.docs = details.docs
     if (details.data !== undefined) this.data = details.data
     if (details.plugin !== undefined) this.plugin = details.plugin
   }
@@ -62,13 +68,22 @@ export interface ErrorTable<E extends Readonly<Record<string, ErrorSpec>>> {
   create(code: keyof E & string, message: string, details?: ErrorDetails): SvcError
 }
 
-/** Declares the error codes of a package. Codes are never reused. docs/errors.md is generated from `specs`. */
-export function errorTable<const E extends Readonly<Record<string, ErrorSpec>>>(specs: E): ErrorTable<E> {
+export interface ErrorTableOptions {
+  /** URL of a page that explains the codes, each at an anchor with the code in lower case. */
+  readonly docs?: string
+}
+
+/** Declares the error codes of a package. Codes are never reused. docs/errors.md documents those of svc. */
+export function errorTable<const E extends Readonly<Record<string, ErrorSpec>>>(
+  specs: E,
+  { docs }: ErrorTableOptions = {}
+): ErrorTable<E> {
   return {
     specs,
     create(code, message, details = {}) {
       const status = specs[code]?.status
-      return new SvcError(code, message, status === undefined ? details : { ...details, status })
+      const page = docs === undefined ? undefined : `${docs}#${code.toLowerCase()}`
+      return new SvcError(code, message, defined({ docs: page, ...details, status }))
     }
   }
 }

@@ -151,10 +151,17 @@ function readLines(socket: Socket, onLine: (line: string) => void): void {
 
 /** Returns the operation's error: the daemon sends its code, status and hint in `data`. */
 function errorOf(error: NonNullable<Frame['error']>): SvcError {
-  const data = (error.data ?? {}) as { code?: unknown; status?: unknown; hint?: unknown; details?: unknown }
+  const data = (error.data ?? {}) as {
+    code?: unknown
+    status?: unknown
+    hint?: unknown
+    details?: unknown
+    docs?: unknown
+  }
   return new SvcError(typeof data.code === 'string' ? data.code : 'DMN_BAD_ANSWER', String(error.message), {
     ...(typeof data.status === 'number' ? { status: data.status } : {}),
     ...(typeof data.hint === 'string' ? { hint: data.hint } : {}),
+    ...(typeof data.docs === 'string' ? { docs: data.docs } : {}),
     ...(data.details === undefined ? {} : { data: data.details })
   })
 }

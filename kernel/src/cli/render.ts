@@ -1,4 +1,4 @@
-import { type CliView, type ConfigProblem, errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { type CliView, type ConfigProblem, errorDocs, errorMessage, isOwnCode, isSvcError } from '@svc/plugin-sdk'
 import { type PlainText, withoutMarkdown } from './plain-text.ts'
 import { headingOf, renderTable, timed } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -51,7 +51,7 @@ export function renderError(error: unknown, terminal: Terminal, plain: PlainText
   if (each.length > 0) return each.map(problem => renderBlock(problem.severity, problem, terminal, plain)).join('\n')
   return renderBlock(
     'error',
-    { ...error.at, code: error.code, message: error.message, hint: error.hint },
+    { ...error.at, code: error.code, message: error.message, hint: error.hint, docs: error.docs },
     terminal,
     plain
   )
@@ -64,11 +64,12 @@ interface Block {
   readonly code: string
   readonly message: string
   readonly hint?: string | undefined
+  readonly docs?: string | undefined
 }
 
 function renderBlock(
   severity: 'error' | 'warning',
-  { file, line, column, code, message, hint }: Block,
+  { file, line, column, code, message, hint, docs }: Block,
   terminal: Terminal,
   plain: PlainText
 ): string {
@@ -79,6 +80,9 @@ function renderBlock(
   const lines = [`${label} ${withoutControl(`${head}${plain(message)}`)}`]
   if (!message.includes(code)) lines.push(`  code: ${code}`)
   if (hint !== undefined) lines.push(`  hint: ${withoutControl(plain(hint))}`)
+  // A hint is the next step; without one, the explanation of the code is.
+  else if (docs !== undefined || isOwnCode(code))
+    lines.push(`  more: ${docs === undefined ? `svc errors explain ${code}` : withoutControl(docs)}`)
   return lines.join('\n')
 }
 
@@ -86,5 +90,5 @@ function renderBlock(
 export function errorJson(error: unknown): object {
   if (!isSvcError(error)) return { error: { code: 'OPR_FAILED', message: errorMessage(error) } }
   const { code, message, hint, at, data, plugin } = error
-  return { error: { code, message, hint, at, data, plugin } }
+  return { error: { code, message, hint, at, data, plugin, docs: errorDocs(error) } }
 }

@@ -12,6 +12,7 @@ export interface EncodedError {
   readonly status?: number
   readonly hint?: string | undefined
   readonly at?: ErrorPlace | undefined
+  readonly docs?: string | undefined
   readonly data?: unknown
   readonly plugin?: string | undefined
 }
@@ -22,17 +23,17 @@ export function encodeError(error: unknown, depth = 5): EncodedError {
   const { name, message, stack } = error
   const cause = error.cause === undefined || depth === 0 ? undefined : encodeError(error.cause, depth - 1)
   if (!isSvcError(error)) return { name, message, stack, cause }
-  const { code, status, hint, at, plugin } = error
-  return { name, message, stack, cause, code, status, hint, at, plugin, data: plain(error.data) }
+  const { code, status, hint, at, docs, plugin } = error
+  return { name, message, stack, cause, code, status, hint, at, docs, plugin, data: plain(error.data) }
 }
 
 export function decodeError(encoded: EncodedError): Error {
-  const { name, message, stack, code, status = 500, hint, at, data, plugin } = encoded
+  const { name, message, stack, code, status = 500, hint, at, docs, data, plugin } = encoded
   const cause = encoded.cause === undefined ? undefined : decodeError(encoded.cause)
   const error =
     code === undefined
       ? new Error(message, defined({ cause }))
-      : new SvcError(code, message, defined({ status, hint, at, data, plugin, cause }))
+      : new SvcError(code, message, defined({ status, hint, at, docs, data, plugin, cause }))
   error.name = name
   if (stack !== undefined) error.stack = stack
   return error

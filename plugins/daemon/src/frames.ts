@@ -1,4 +1,4 @@
-import { errorMessage, isSvcError, parseStrictJson, type SvcError } from '@svc/plugin-sdk'
+import { defined, errorDocs, errorMessage, isSvcError, parseStrictJson, type SvcError } from '@svc/plugin-sdk'
 import { daemonErrors } from './errors.ts'
 
 /** Frame dialect of a peer: JSON-RPC 2.0, or the original `{id, method, params}` -> `{id, payload}`. */
@@ -155,13 +155,15 @@ const RPC_CODES: Readonly<Record<string, number>> = {
   OPR_INPUT_INVALID: -32_602
 }
 
-function errorData({ code, status, hint, data }: SvcError): {
+function errorData(error: SvcError): {
   code: string
   status: number
   hint?: string
   details?: unknown
+  docs?: string
 } {
-  return { code, status, ...(hint === undefined ? {} : { hint }), ...(data === undefined ? {} : { details: data }) }
+  const { code, status, hint, data } = error
+  return defined({ code, status, hint, details: data, docs: errorDocs(error) })
 }
 
 /** Returns the frame for an event of a running call. */

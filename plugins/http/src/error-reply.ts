@@ -1,5 +1,5 @@
 import { type HttpErrorForm, type HttpErrorForms, httpBodyErrors } from '@svc/contracts'
-import { isSvcError, SvcError } from '@svc/plugin-sdk'
+import { errorDocs, isSvcError, SvcError } from '@svc/plugin-sdk'
 import { httpErrors } from './errors.ts'
 
 export interface ErrorReply {
@@ -17,7 +17,8 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
  * Other errors with a status from 400 to 499 keep status and message; all others become `HTTP_INTERNAL`.
  */
 export function errorReply(error: unknown, requestId: string, forms: HttpErrorForms, url: string): ErrorReply {
-  const { code, message, hint, data, status } = isSvcError(error) ? error : translate(error)
+  const known = isSvcError(error) ? error : translate(error)
+  const { code, message, hint, data, status } = known
   const headers: Record<string, string> = {}
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   const retryAfterMs = (data as { retryAfterMs?: unknown } | null | undefined)?.retryAfterMs
@@ -25,7 +26,10 @@ export function errorReply(error: unknown, requestId: string, forms: HttpErrorFo
   return {
     status: status >= 400 && status <= 599 ? status : 500,
     code,
-    body: stringify(BODIES[formOf(forms, url)]({ status, code, message, hint, request_id: requestId }), data),
+    body: stringify(
+      BODIES[formOf(forms, url)]({ status, code, message, hint, docs: errorDocs(known), request_id: requestId }),
+      data
+    ),
     headers
   }
 }
@@ -35,16 +39,17 @@ interface ErrorFields {
   readonly code: string
   readonly message: string
   readonly hint: string | undefined
+  readonly docs: string | undefined
   readonly request_id: string
 }
 
 const BODIES: Readonly<Record<HttpErrorForm, (fields: ErrorFields) => (data: unknown) => object>> = {
   envelope:
-    ({ code, message, hint, request_id }) =>
-    data => ({ error: { code, message, hint, data, request_id } }),
+    ({ code, message, hint, docs, request_id }) =>
+    data => ({ error: { code, message, hint, data, request_id, docs } }),
   plain:
-    ({ code, message, hint, request_id }) =>
-    details => ({ error: message, code, details, hint, request_id }),
+    ({ code, message, hint, docs, request_id }) =>
+    details => ({ error: message, code, details, hint, request_id, docs }),
   openai:
     ({ status, code, message, request_id }) =>
     () => ({

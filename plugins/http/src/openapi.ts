@@ -188,7 +188,8 @@ const ERROR_SCHEMA = {
         message: { type: 'string' },
         hint: { type: 'string', description: 'What to do next.' },
         data: { description: 'Machine-readable details.' },
-        request_id: { type: 'string' }
+        request_id: { type: 'string' },
+        docs: { type: 'string', description: 'URL of a page that explains the code.' }
       }
     }
   }

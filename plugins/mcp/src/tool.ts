@@ -1,6 +1,6 @@
 import type { CallToolResult, InputRequiredResult, JSONObject, Tool } from '@modelcontextprotocol/server'
 import type { McpClientCapabilities, UnitView } from '@svc/contracts'
-import { isSvcError, type SvcError } from '@svc/plugin-sdk'
+import { errorDocs, isSvcError, type SvcError } from '@svc/plugin-sdk'
 import type { Guarded } from './principal.ts'
 import type { ToolCall } from './tool-call.ts'
 
@@ -66,12 +66,14 @@ export function errorCodeOf({ isError, _meta }: Pick<CallToolResult, 'isError' |
 
 export function errorDetails(error: SvcError, requestId: string): JSONObject {
   const { code, message, status, hint, data } = error
+  const docs = errorDocs(error)
   return {
     code,
     message,
     status,
     request_id: requestId,
     ...(hint === undefined ? {} : { hint }),
-    ...(data === undefined ? {} : { data: data as JSONObject })
+    ...(data === undefined ? {} : { data: data as JSONObject }),
+    ...(docs === undefined ? {} : { docs })
   }
 }
