@@ -27,11 +27,15 @@ import { fastify } from 'fastify'
 import { figureOf, median, withRange } from './figures.ts'
 import { openPocketBase, type PocketBase } from './pocketbase.ts'
 import { cpuMicroseconds, serve } from './served-program.ts'
-import { isSmoke, SAMPLE_INTERVAL_MS } from './smoke-mode.ts'
+import { isSmoke } from './smoke-mode.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const ROWS = isSmoke ? 100 : 1_000
 const WARM_UP_SECONDS = isSmoke ? 0.1 : 2
+/** Interval of samples of autocannon, with one of which a run ends. */
+const SAMPLE_INTERVAL_MS = 25
+/** Parts of a round in which server and peer alternate. */
+const SLICES = isSmoke ? 1 : 4
 
 const SOURCE = `
 @table
@@ -159,7 +163,13 @@ const pathsOf = ({ ids }: PocketBase): Paths => ({
   add: '/api/collections/books/records'
 })
 
+/** Returns the rate of requests per second. */
 async function load(port: number, kind: Kind, seconds: number, connections: number, paths = OURS): Promise<number> {
+  const { requests, duration } = await send(port, kind, seconds, connections, paths)
+  return requests.total / duration
+}
+
+async function send(port: number, kind: Kind, seconds: number, connections: number, paths = OURS) {
   let row = 0
   const body = JSON.stringify({ title: 'A title', author: 'An author', year: 2000 })
   const request = {
@@ -178,7 +188,7 @@ async function load(port: number, kind: Kind, seconds: number, connections: numb
     sampleInt: SAMPLE_INTERVAL_MS
   })
   if (result.non2xx + result.errors > 0) throw new Error(`${kind}: ${result.non2xx + result.errors} requests failed`)
-  return result.requests.average
+  return result
 }
 
 function add(lists: Record<string, number[]>, name: string, value: number): void {
@@ -242,18 +252,33 @@ async function measure(): Promise<void> {
     }
     /** CPU time of the server for a request, in microseconds. */
     const cpu: Record<'query' | 'guarded query', number[]> = { query: [], 'guarded query': [] }
-    const measured = async (kind: 'query' | 'guarded query'): Promise<number> => {
-      const before = cpuMicroseconds(server.process.pid)
-      const rate = await load(port, kind, seconds, connections)
-      const after = cpuMicroseconds(server.process.pid)
-      if (before !== null && after !== null) cpu[kind].push((after - before) / (rate * seconds))
-      return rate
+    /**
+     * Returns the rates of the server and of the peer. They alternate in slices, and swap their order after each pair, so
+     * that a machine which changes its speed during a round changes it for both.
+     */
+    const measured = async (kind: 'query' | 'guarded query'): Promise<[ours: number, theirs: number]> => {
+      const slice = seconds / SLICES
+      let [ours, theirs, answered, busy] = [0, 0, 0, 0]
+      const loadOurs = async () => {
+        const before = cpuMicroseconds(server.process.pid)
+        const { requests, duration } = await send(port, kind, slice, connections)
+        const after = cpuMicroseconds(server.process.pid)
+        ours += requests.total / duration / SLICES
+        answered += requests.total
+        busy = before === null || after === null ? Number.NaN : busy + after - before
+      }
+      const loadTheirs = async () => {
+        theirs += (await load(peerPort, kind, slice, connections)) / SLICES
+      }
+      for (let pair = 0; pair < SLICES; pair++) {
+        for (const next of pair % 2 === 0 ? [loadOurs, loadTheirs] : [loadTheirs, loadOurs]) await next()
+      }
+      cpu[kind].push(busy / answered)
+      return [ours, theirs]
     }
     for (let round = 0; round < rounds; round++) {
-      const query = await measured('query')
-      const peerQuery = await load(peerPort, 'query', seconds, connections)
-      const guarded = await measured('guarded query')
-      const peerGuarded = await load(peerPort, 'guarded query', seconds, connections)
+      const [query, peerQuery] = await measured('query')
+      const [guarded, peerGuarded] = await measured('guarded query')
       const mutation = await load(port, 'mutation', seconds, connections)
       const transactions = await bare()
       const peerMutation = await load(peerPort, 'mutation', seconds, connections)
