@@ -5,11 +5,11 @@ import { errorOf, runSvc } from '../e2e/run-svc.ts'
 import { makeProject, pluginPackage } from '../e2e/served-project.ts'
 
 const fixture = (file: string): string =>
-  readFileSync(new URL(`../fixtures/plugins/secrets-file/${file}`, import.meta.url), 'utf8')
+  readFileSync(new URL(`../fixtures/plugins/secrets-sealed/${file}`, import.meta.url), 'utf8')
 
 const VAULT = {
-  'plugins/secrets-file/package.json': fixture('package.json'),
-  'plugins/secrets-file/src/plugin.ts': fixture('src/plugin.ts'),
+  'plugins/secrets-sealed/package.json': fixture('package.json'),
+  'plugins/secrets-sealed/src/plugin.ts': fixture('src/plugin.ts'),
   'secrets.json': JSON.stringify({ passphrase: 'swordfish', token: Buffer.from('opensesame').toString('base64') })
 }
 
@@ -29,8 +29,8 @@ const DOOR = {
     })`
 }
 
-const TOML = '[plugins.door]\ntoken = "secret://file/token"\n'
-const SEALED = `${TOML}[plugins.secrets-file]\npassphrase = "secret://env/PASSPHRASE"\n`
+const TOML = '[plugins.door]\ntoken = "secret://sealed/token"\n'
+const SEALED = `${TOML}[plugins.secrets-sealed]\npassphrase = "secret://env/PASSPHRASE"\n`
 
 t.test('a plugin may provide a secrets backend whose settings refer to another backend', async t => {
   const folder = makeProject(t, { ...VAULT, ...DOOR, 'svc.toml': SEALED })
@@ -41,8 +41,8 @@ t.test('a plugin may provide a secrets backend whose settings refer to another b
 
   const graph = await runSvc(folder, ['plugins', 'graph', '--json'], { env })
   for (const [from, token, to] of [
-    ['door', 'secrets.backend.file@1', 'secrets-file'],
-    ['secrets-file', 'secrets.backend.env@1', 'secrets-env']
+    ['door', 'secrets.backend.sealed@1', 'secrets-sealed'],
+    ['secrets-sealed', 'secrets.backend.env@1', 'secrets-env']
   ])
     t.match(JSON.parse(graph.stdout).edges, new Set([{ from, token, to, kind: 'requires' }]), `${from} uses ${to}`)
 })
@@ -50,28 +50,28 @@ t.test('a plugin may provide a secrets backend whose settings refer to another b
 t.test('a plugin whose secrets backend is missing waits, and the reason names the service', async t => {
   const folder = makeProject(t, { ...DOOR, 'svc.toml': TOML })
   const why = await runSvc(folder, ['plugins', 'why', 'door'])
-  t.match(why.stdout, /door is waiting: .*secrets\.backend\.file@1/)
+  t.match(why.stdout, /door is waiting: .*secrets\.backend\.sealed@1/)
   const call = await runSvc(folder, ['call', 'door.knock', '--json'])
-  t.match(errorOf(call), { message: /waiting.*secrets\.backend\.file@1/ })
+  t.match(errorOf(call), { message: /waiting.*secrets\.backend\.sealed@1/ })
 })
 
 t.test('an unknown secret fails the activation with the error of the backend', async t => {
   const folder = makeProject(t, { ...VAULT, ...DOOR, 'svc.toml': SEALED.replace('file/token', 'file/other') })
   const ran = await runSvc(folder, ['call', 'door.knock', '--json'], { env: { PASSPHRASE: 'swordfish' } })
-  t.match(ran.stderr, /secret:\/\/file\/other: secrets\.json has no secret of that name/)
+  t.match(ran.stderr, /secret:\/\/sealed\/other: secrets\.json has no secret of that name/)
   t.notMatch(ran.stderr, /swordfish/)
 })
 
 t.test('two plugins that provide the same backend are a conflict before either runs', async t => {
   const rival = {
     'plugins/rival/package.json': pluginPackage('rival'),
-    'plugins/rival/src/plugin.ts': fixture('src/plugin.ts').replace("name: 'secrets-file'", "name: 'rival'")
+    'plugins/rival/src/plugin.ts': fixture('src/plugin.ts').replace("name: 'secrets-sealed'", "name: 'rival'")
   }
   const toml = `${SEALED}[plugins.rival]\npassphrase = "swordfish"\n`
   const folder = makeProject(t, { ...VAULT, ...DOOR, ...rival, 'svc.toml': toml })
   const list = await runSvc(folder, ['plugins', 'list', '--json'], { env: { PASSPHRASE: 'swordfish' } })
   const plugins: { name: string; state: string; why: string | null }[] = JSON.parse(list.stdout).plugins
-  t.match(JSON.stringify(plugins.filter(each => each.state === 'invalid')), /secrets\.backend\.file@1/)
+  t.match(JSON.stringify(plugins.filter(each => each.state === 'invalid')), /secrets\.backend\.sealed@1/)
 })
 
 t.test(
