@@ -56,7 +56,7 @@ t.test('a plugin whose secrets backend is missing waits, and the reason names th
 })
 
 t.test('an unknown secret fails the activation with the error of the backend', async t => {
-  const folder = makeProject(t, { ...VAULT, ...DOOR, 'svc.toml': SEALED.replace('file/token', 'file/other') })
+  const folder = makeProject(t, { ...VAULT, ...DOOR, 'svc.toml': SEALED.replace('sealed/token', 'sealed/other') })
   const ran = await runSvc(folder, ['call', 'door.knock', '--json'], { env: { PASSPHRASE: 'swordfish' } })
   t.match(ran.stderr, /secret:\/\/sealed\/other: secrets\.json has no secret of that name/)
   t.notMatch(ran.stderr, /swordfish/)
