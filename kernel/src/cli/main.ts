@@ -1,5 +1,7 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { defined, type OperationDescriptor, type PluginManifest } from '@svc/plugin-sdk'
+import type { PluginCatalog } from '../host/catalog.ts'
 import { version } from '../host/version.ts'
 import { commandTree } from './commands.ts'
 import { cliErrors } from './errors.ts'
@@ -53,6 +55,7 @@ async function run(given: readonly string[], globalFlags: GlobalFlags, texts: Te
   const cwd = flags.project ?? process.cwd()
   const read = () => readCatalog(defined({ cwd, env: process.env, ...catalogChoices(flags), only }))
   let catalog = await read()
+  if (await finishesRestore(catalog)) catalog = await read()
   const renamed = renameOwnFlags(argv, flaggedCommands([...catalog.manifests, ...catalog.lapsed]))
   if (renamed !== argv) {
     // The flag is an option of the command, so that it did not choose the configuration.
@@ -98,6 +101,16 @@ async function run(given: readonly string[], globalFlags: GlobalFlags, texts: Te
       process.stderr.write(`${parsed.help}\n`)
       return EXIT.usage
   }
+}
+
+/** Finishes a restore that was interrupted, before anything reads the project. Returns false if there was none. */
+async function finishesRestore({ projectRoot: project, state }: Pick<PluginCatalog, 'projectRoot' | 'state'>) {
+  // A literal path, so that commands do not load the contracts for it.
+  if (!existsSync(join(project, '.svc-restore', 'journal.json'))) return false
+  const { finishRestore } = await import('@svc/contracts')
+  const kept = await finishRestore({ project, state })
+  process.stderr.write(`an interrupted restore was finished; the replaced files are in ${kept}\n`)
+  return true
 }
 
 /** Returns the commands that may have options with the names of global flags. */
