@@ -1,14 +1,15 @@
-// Writes the generated files: docs/config.md, docs/hooks.md, docs/library.md, .env.example, the registry of MCP tools and
-// the methods of the daemon. `npm run docs`
+// Writes the generated files: docs/config.md, docs/hooks.md, docs/library.md, docs/reference/, .env.example, the registry
+// of MCP tools, the methods of the daemon and the error codes of `svc errors`. `npm run docs`
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describePlugin, type Plugin, type PluginManifest } from '@svc/plugin-sdk'
 import { declarePlugins } from '../kernel/src/host/sections.ts'
 import { renderConfigReference, renderEnvExample } from '../kernel/tools/config-reference.ts'
 import { renderHooksPage } from './hooks-page.ts'
 import { renderLibraryPage } from './library-page.ts'
+import { referencePages } from './reference/pages.ts'
 import { renderRpcMethods } from './rpc-methods.ts'
 import { renderToolRegistry } from './tool-registry.ts'
 
@@ -23,7 +24,8 @@ export async function generatedDocs(): Promise<ReadonlyMap<string, string>> {
     ['docs/library.md', renderLibraryPage()],
     ['.env.example', `${ENV_INTRODUCTION}\n${renderEnvExample(manifests).trimEnd()}\n`],
     ['contracts/mcp/tool-registry.canonical.yaml', renderToolRegistry(manifests)],
-    ['contracts/orchestration/orch-daemon-rpc-methods.schema.json', renderRpcMethods(manifests)]
+    ['contracts/orchestration/orch-daemon-rpc-methods.schema.json', renderRpcMethods(manifests)],
+    ...referencePages(manifests, ROOT)
   ])
 }
 
@@ -105,5 +107,8 @@ them.
 `
 
 if (process.argv[1] === import.meta.filename) {
-  for (const [path, text] of await generatedDocs()) await writeFile(join(ROOT, path), text)
+  for (const [path, text] of await generatedDocs()) {
+    await mkdir(dirname(join(ROOT, path)), { recursive: true })
+    await writeFile(join(ROOT, path), text)
+  }
 }

@@ -4,7 +4,7 @@ const ERROR_PAGE = 'https://github.com/vox-foundation/vox/blob/main/docs/referen
 /** First words of the codes that svc itself defines. */
 const PREFIXES = new Set(
   (
-    'A2S APP ASI BRW CFG CLI CMP CPG CRD DBP DBS DMN DSH EXE FLT FNA GWY HTTP ICL INF IRT KRN LDR MCP MND MSC MSG MSH ' +
+    'A2S APP ASI BKP BRW CFG CLI CMP CPG CRD DBP DBS DMN DSH EXE FLT FNA GWY HTTP ICL INF IRT KRN LDR MCP MND MSC MSG MSH ' +
     'MSP MSV NEWS OBS OPR ORC OTL PLN PRV PUB QST RUN RWD SCH SCR SEC SES SEV SKG SPC SPP SRH STB TEL UPD WEB WSP'
   ).split(' ')
 )

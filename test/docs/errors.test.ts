@@ -1,34 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EXIT } from '@svc/kernel/cli'
+import { isOwnCode } from '@svc/plugin-sdk'
 import t from 'tap'
+import { errorRows } from '../../tools/reference/error-entries.ts'
 import { definedCodes, packages, ROOT, sourcesOf } from './error-codes.ts'
 
-interface DocumentedCode {
-  readonly code: string
-  readonly status: number
-  readonly meaning: string
-  readonly advice: string
-  /** Package of the section. */
-  readonly owner: string
-}
-
 const text = readFileSync(join(ROOT, 'docs', 'errors.md'), 'utf8')
-
-function documentedCodes(): DocumentedCode[] {
-  let owner = ''
-  return text.split('\n').flatMap(line => {
-    owner = /^## `(.+)`$/.exec(line)?.[1] ?? owner
-    const row = /^\| `([A-Z][A-Z0-9]*_[A-Z0-9_]+)` \| (\d{3}) \| (.+?) \| (.+) \|$/.exec(line)
-    if (row === null) return []
-    const [, code = '', status, meaning = '', advice = ''] = row
-    return [{ code, status: Number(status), meaning, advice, owner }]
-  })
-}
+const documented = errorRows(ROOT)
 
 t.test('docs/errors.md documents exactly the defined codes, with their messages', async t => {
   const defined = await definedCodes()
-  const documented = documentedCodes()
   t.same(
     documented.map(({ owner, code, status, meaning }) => `${owner} ${code} ${status} ${meaning}`).sort(),
     defined.map(({ owner, code, spec: { status = 500, message } }) => `${owner} ${code} ${status} ${message}`).sort()
@@ -47,8 +29,8 @@ t.test('every code has one owner; other declarations use the entry of its table'
 })
 
 t.test('every code in the sources is documented, and every documented code is used', t => {
-  const documented = new Set(documentedCodes().map(({ code }) => code))
-  const prefixes = new Set([...documented].map(code => code.slice(0, code.indexOf('_'))))
+  const codes = new Set(documented.map(({ code }) => code))
+  const prefixes = new Set([...codes].map(code => code.slice(0, code.indexOf('_'))))
   // A reason of plugin states, and a part of an environment variable: no error codes.
   const reasons = new Set(['KRN_WAITING', 'HTTP_TIMEOUT_MS'])
   const used = new Set<string>()
@@ -58,15 +40,31 @@ t.test('every code in the sources is documented, and every documented code is us
       for (const [, code = ''] of source.matchAll(/'([A-Z][A-Z0-9]*_[A-Z0-9_]+)'/g)) {
         if (!prefixes.has(code.slice(0, code.indexOf('_'))) || reasons.has(code)) continue
         used.add(code)
-        if (!documented.has(code)) t.fail(`${file} uses ${code}, which is missing in docs/errors.md`)
+        if (!codes.has(code)) t.fail(`${file} uses ${code}, which is missing in docs/errors.md`)
       }
     }
   }
   t.same(
-    [...documented].filter(code => !used.has(code)),
+    [...codes].filter(code => !used.has(code)),
     [],
     'every documented code is used'
   )
+  t.end()
+})
+
+t.test('every code has a page on every surface, and codes of other authors have none', t => {
+  t.same(
+    documented.filter(({ code }) => !isOwnCode(code)).map(({ code }) => code),
+    [],
+    'add the first word of the code to plugin-sdk/src/error-docs.ts'
+  )
+  const page = readFileSync(join(ROOT, 'docs', 'reference', 'errors.md'), 'utf8')
+  t.same(
+    documented.filter(({ code }) => !page.includes(`\n## ${code}\n`)).map(({ code }) => code),
+    []
+  )
+  t.notOk(isOwnCode('ACME_BROKEN'))
+  t.notOk(isOwnCode('ENOENT'))
   t.end()
 })
 

@@ -34,7 +34,7 @@ t.test('renders location, message, code and hint of an error without repetition'
   )
   t.equal(
     renderError(new SvcError('CFG_X', 'svc.toml:3:1  CFG_X  is wrong', { at }), paper()),
-    '<red>error:</> svc.toml:3:1  CFG_X  is wrong'
+    '<red>error:</> svc.toml:3:1  CFG_X  is wrong\n  more: svc errors explain CFG_X'
   )
 })
 
@@ -58,7 +58,8 @@ t.test('each problem of an invalid configuration has its location, code and hint
       '  code: CFG_KEY_UNKNOWN',
       '  hint: drop it',
       '<yellow>warning:</> no variable',
-      '  code: CFG_ENV_UNKNOWN'
+      '  code: CFG_ENV_UNKNOWN',
+      '  more: svc errors explain CFG_ENV_UNKNOWN'
     ].join('\n')
   )
   t.end()

@@ -1,6 +1,15 @@
 import { resolve } from 'node:path'
 import { type ChangeReport, type KernelChange, kernelAdmin, kernelPort } from '@svc/contracts'
-import { type Call, defined, definePlugin, type ErrorsOf, type OutputOf, type Permissions } from '@svc/plugin-sdk'
+import {
+  type Call,
+  closest,
+  defined,
+  definePlugin,
+  type ErrorsOf,
+  errorDocs,
+  type OutputOf,
+  type Permissions
+} from '@svc/plugin-sdk'
 import { withCallerProblems } from './caller-problems.ts'
 import { configExplain, configList, configSchema, configValidate } from './config-operations.ts'
 import { examineInstallation, examinePlugins, type Finding } from './doctor.ts'
@@ -15,6 +24,8 @@ import {
   secretsDoctor
 } from './edit-operations.ts'
 import { editOf, history, previewEdit, readFile, secretsVerdict, writeEdit } from './edits.ts'
+import { errorText, readErrorCatalog } from './error-catalog.ts'
+import { errorsExplain, errorsList } from './error-operations.ts'
 import { graphDot, graphMermaid, graphText } from './graph.ts'
 import { declaredEffects, isOneShot, NOTHING_SERVES, withoutRunState, withWrittenSettings } from './one-shot.ts'
 import {
@@ -78,7 +89,9 @@ export default definePlugin({
     configUnset,
     configHistory,
     configRollback,
-    secretsDoctor
+    secretsDoctor,
+    errorsExplain,
+    errorsList
   ],
   activate(ctx, { admin, kernel }) {
     const installation = { admin, projectRoot: kernel.projectRoot, openState: () => ctx.dataDirectory() }
@@ -237,6 +250,27 @@ export default definePlugin({
       })
     )
     ctx.implement(secretsDoctor, async (_input, call) => secretsVerdict(await admin.secrets(call.signal)))
+    const errors = () => {
+      const manifests = admin.plugins().flatMap(({ name }) => admin.manifest(name) ?? [])
+      return readErrorCatalog(ctx.packageRoot, manifests)
+    }
+    ctx.implement(errorsExplain, async ({ code }, call) => {
+      const all = await errors()
+      const wanted = code.toUpperCase()
+      const entry = all.find(each => each.code === wanted)
+      if (entry === undefined) {
+        const near = closest(
+          wanted,
+          all.map(each => each.code)
+        )
+        const advice = near === undefined ? 'svc errors list shows the codes' : `did you mean ${near}?`
+        return call.fail('CLI_CODE_UNKNOWN', `${code}: no error code; ${advice}`)
+      }
+      return { ...entry, docs: errorDocs(entry) ?? null, text: errorText(entry) }
+    })
+    ctx.implement(errorsList, async ({ prefix = '' }) => ({
+      errors: (await errors()).filter(({ code }) => code.startsWith(prefix.toUpperCase()))
+    }))
   }
 })
 
