@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { writeBundledPackages } from './bundled-packages.mjs'
 import { buildPageRuntime } from './page-runtime.mjs'
 
 const kernel = fileURLToPath(new URL('../kernel', import.meta.url))
@@ -10,7 +11,7 @@ const sdk = fileURLToPath(new URL('../plugin-sdk', import.meta.url))
 const config = fileURLToPath(new URL('../config', import.meta.url))
 
 // ajv, since the SDK has no runtime dependencies.
-await build({
+const validator = await build({
   entryPoints: [`${sdk}/src/check/vendor.cjs`],
   outfile: `${sdk}/dist/vendor/ajv.cjs`,
   bundle: true,
@@ -18,11 +19,13 @@ await build({
   platform: 'node',
   format: 'cjs',
   target: 'node20',
-  legalComments: 'linked'
+  legalComments: 'linked',
+  metafile: true
 })
+writeBundledPackages(sdk, [validator])
 
 // Libraries of the configuration, each in one file that is loaded on first use.
-await build({
+const formats = await build({
   entryPoints: ['smol-toml', 'toml-eslint-parser', 'cosmiconfig'],
   outdir: `${config}/dist/vendor`,
   outExtension: { '.js': '.cjs' },
@@ -34,8 +37,10 @@ await build({
   target: 'node20',
   legalComments: 'linked',
   // cosmiconfig needs TypeScript only for configuration in TypeScript, which svc does not use.
-  external: ['typescript']
+  external: ['typescript'],
+  metafile: true
 })
+writeBundledPackages(config, [{ ...formats, folder: config }])
 
 // React and other libraries of programs' pages.
 await buildPageRuntime(fileURLToPath(new URL('../plugins/web', import.meta.url)))
@@ -73,7 +78,7 @@ const entries = {
   }
 }
 const outdir = `${kernel}/dist/vendor`
-const { metafile } = await build({
+const libraries = await build({
   entryPoints: Object.fromEntries(Object.keys(vendored).map(name => [name, `vendored:${name}`])),
   outdir,
   bundle: true,
@@ -91,7 +96,7 @@ const { metafile } = await build({
 })
 
 // The process that reads manifests, in one file: it often handles only one request, and its sandbox may read few files.
-await build({
+const describer = await build({
   entryPoints: [`${kernel}/dist/isolation/describe-child.js`],
   outfile: `${outdir}/describe-child.js`,
   bundle: true,
@@ -104,16 +109,17 @@ await build({
   external: ['esbuild'],
   banner: {
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);"
-  }
+  },
+  metafile: true
 })
 
-removeOthers(outdir, ['describe-child.js', ...Object.keys(metafile.outputs)])
+removeOthers(outdir, ['describe-child.js', ...Object.keys(libraries.metafile.outputs)])
 
 // The program `svc` in one file, which V8 compiles from a code cache (kernel/bin/program.cjs).
 /** Packages to bundle: those of this repository, and those that every start needs. */
 const BUNDLED = /^(#(yargs|tapable)|@svc\/(plugin-sdk|contracts|config)(\/.*)?|awilix\/browser)$/
 const program = `${kernel}/dist/bundle`
-const { metafile: programFiles } = await build({
+const main = await build({
   entryPoints: { main: `${kernel}/dist/cli/main.js` },
   outdir: program,
   outExtension: { '.js': '.cjs' },
@@ -129,7 +135,8 @@ const { metafile: programFiles } = await build({
   banner: { js: "const __bundleUrl=require('node:url').pathToFileURL(__filename).href;" },
   metafile: true
 })
-removeOthers(program, Object.keys(programFiles.outputs))
+removeOthers(program, Object.keys(main.metafile.outputs))
+writeBundledPackages(kernel, [libraries, describer, main])
 
 /**
  * Returns an esbuild plugin that bundles {@link BUNDLED} and keeps other packages external. In a bundled module,

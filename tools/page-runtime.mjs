@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { build } from 'esbuild'
+import { writeBundledPackages } from './bundled-packages.mjs'
 
 /** CommonJS libraries, whose names esbuild does not export, and ES modules. */
 const COMMONJS = ['react', 'react/jsx-runtime', 'react/jsx-dev-runtime', 'react-dom', 'react-dom/client']
@@ -27,6 +28,7 @@ export async function buildPageRuntime(web) {
     entryNames: '[name]-[hash]',
     metafile: true
   })
+  writeBundledPackages(web, [development, production, client])
   const manifest = { development: development.modules, production: production.modules, client: entriesOf(client).dev }
   writeFileSync(`${outdir}/manifest.json`, `${JSON.stringify(manifest, null, 2)}\n`)
   const written = new Set([development, production, client].flatMap(({ metafile }) => Object.keys(metafile.outputs)))

@@ -1,0 +1,2 @@
+#!/usr/bin/env node
+require('@svc/kernel/bin/svc.cjs')
