@@ -82,7 +82,7 @@ function renderBlock(
   if (hint !== undefined) lines.push(`  hint: ${withoutControl(plain(hint))}`)
   // A hint is the next step; without one, the explanation of the code is.
   else if (docs !== undefined || isOwnCode(code))
-    lines.push(`  more: ${docs === undefined ? `svc errors explain ${code}` : withoutControl(docs)}`)
+    lines.push(`  more: ${isOwnCode(code) || docs === undefined ? `svc errors explain ${code}` : withoutControl(docs)}`)
   return lines.join('\n')
 }
 

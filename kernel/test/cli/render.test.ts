@@ -38,6 +38,23 @@ t.test('renders location, message, code and hint of an error without repetition'
   )
 })
 
+t.test('an error without a hint names its explanation: of svc for its own codes, else the page of its author', t => {
+  const docs = 'https://acme.example/errors#acme_lost'
+  t.equal(
+    renderError(new SvcError('ACME_LOST', 'it is lost', { docs }), paper()),
+    `<red>error:</> it is lost\n  code: ACME_LOST\n  more: ${docs}`
+  )
+  t.equal(
+    renderError(new SvcError('ACME_LOST', 'it is lost'), paper()),
+    '<red>error:</> it is lost\n  code: ACME_LOST'
+  )
+  t.equal(
+    renderError(new SvcError('KRN_CLOSED', 'it closes', { docs: 'https://svc.example/sent-by-a-server' }), paper()),
+    '<red>error:</> it closes\n  code: KRN_CLOSED\n  more: svc errors explain KRN_CLOSED'
+  )
+  t.end()
+})
+
 t.test('each problem of an invalid configuration has its location, code and hint', t => {
   const problems = [
     {
