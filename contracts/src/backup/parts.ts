@@ -20,6 +20,8 @@ export interface BackupPart {
   readonly kind: 'data' | 'keys' | 'derived'
   /** Returns the files and folders of the part: absolute, or relative to the project. They need not exist. */
   paths?(): readonly string[] | Promise<readonly string[]>
+  /** Returns what a backup cannot hold and where it is backed up instead, as a sentence; null if it holds everything. */
+  elsewhere?(): string | null
   /** Writes what is in no file into an empty folder. */
   export?(folder: string, signal: AbortSignal): Promise<void>
   /** Checks exported files before a restore changes anything. Throws if {@link import} would fail. */

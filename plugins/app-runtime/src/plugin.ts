@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import {
+  backupParts,
   browserAutomation,
   databaseStore,
   httpServer,
@@ -47,7 +48,7 @@ import {
   type SchemaCommandOptions
 } from './schema/db-commands.ts'
 import { serveProgram, storeOf } from './serving/served-program.ts'
-import { limitsOf, settings } from './settings.ts'
+import { filesSettings, limitsOf, type Settings, settings } from './settings.ts'
 import { openJobFiles } from './storage/job-files.ts'
 import { runTestFiles, testCommand } from './test-command.ts'
 import { testRewards } from './testing/test-rewards.ts'
@@ -108,6 +109,7 @@ export default definePlugin({
     meshStatus: ref(meshStatus),
     runStores: workflowStores
   },
+  contributes: [backupParts],
   hooks: [workflowStep, rewardEvents],
   operations: [
     evaluateOperation,
@@ -193,6 +195,19 @@ export default definePlugin({
       playgroundHandler(compiler, store, () => limitsOf(ctx.config, ctx.config.steps))
     )
     contributePlayground(ctx)
+    ctx.contribute(backupParts, {
+      name: 'app-runtime',
+      summary: 'database and files of programs',
+      kind: 'data',
+      paths: () => programPaths(ctx.config),
+      elsewhere: () => (ctx.config.files?.s3 === undefined ? null : 'back up the files of programs in their S3 bucket')
+    })
+    ctx.contribute(backupParts, {
+      name: 'app-runtime-secret',
+      summary: 'secret that signs tokens of programs',
+      kind: 'keys',
+      paths: () => ['.vox/auth-secret']
+    })
     const runs = openRuns(() => storeOf({ ctx, store }))
     const openStore = () => storeOf({ ctx, store })
     ctx.implement(tokenCreate, createTokenHandler(openStore))
@@ -285,4 +300,13 @@ function databaseHandlers(runs: OpenRuns, keeping: () => Retention, changed: () 
     inbox: inboxHandler(runs),
     search: searchHandler(runs)
   }
+}
+
+/** Returns the files of programs that a backup holds. */
+function programPaths(config: Settings): string[] {
+  const { database } = config
+  return [
+    filesSettings(config).folder,
+    ...(database === undefined || database === 'memory' ? [] : [database.replace(/^file:/, '')])
+  ]
 }

@@ -1,4 +1,4 @@
-import { coordinationBackend, coordinationFanout, coordinationStore, databaseStore } from '@svc/contracts'
+import { backupParts, coordinationBackend, coordinationFanout, coordinationStore, databaseStore } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { DatabaseCoordination } from './database-coordination.ts'
 import { settings } from './settings.ts'
@@ -11,12 +11,26 @@ export default definePlugin({
   requires: { database: databaseStore, backend: coordinationBackend },
   optional: { fanout: coordinationFanout },
   provides: [coordinationStore],
+  contributes: [backupParts],
   async activate(ctx, { database, backend, fanout }) {
     if (backend.store !== null) {
+      ctx.contribute(backupParts, {
+        name: 'coordination',
+        summary: 'coordination store',
+        kind: 'data',
+        elsewhere: () => 'back up the coordination store on its server'
+      })
       ctx.provide(coordinationStore, backend.store)
       return
     }
     const { file } = ctx.config
+    if (file !== undefined)
+      ctx.contribute(backupParts, {
+        name: 'coordination',
+        summary: 'database of the coordination store',
+        kind: 'data',
+        paths: () => [file]
+      })
     const own = file === undefined ? null : await database.open({ file })
     const store = new DatabaseCoordination(own ?? database, fanout)
     ctx.provide(coordinationStore, store)

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import {
+  backupParts,
   type DatabaseMigration,
   databaseCollections,
   databaseMigrated,
@@ -10,7 +11,7 @@ import {
   readiness,
   secretsPolicy
 } from '@svc/contracts'
-import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
+import { definePlugin, errorMessage, type PluginContext, ref } from '@svc/plugin-sdk'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { contributeCodex } from './codex/contribute.ts'
 import { codexOperations } from './codex/operations.ts'
@@ -18,7 +19,7 @@ import { Collections } from './collections.ts'
 import { dataDirectory } from './data-directory.ts'
 import { pluginErrors } from './errors.ts'
 import { journeySteps, journeyStepsHandler } from './journey-steps.ts'
-import { locationOf, sqlAliasesOf, withoutSqlAliases } from './location.ts'
+import { type DatabaseLocation, locationOf, sqlAliasesOf, withoutSqlAliases } from './location.ts'
 import {
   backupHandler,
   databaseBackup,
@@ -38,6 +39,7 @@ export default definePlugin({
   requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin, spans: ref(observabilitySpans) },
   provides: [databaseStore, databaseCollections],
+  contributes: [backupParts],
   hooks: [databaseMigrated],
   operations: [databaseStatus, databaseBackup, databaseRestore, journeySteps, ...codexOperations],
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
@@ -85,6 +87,7 @@ export default definePlugin({
       warn: (message, reason) => ctx.log.warn(message, { reason: errorMessage(reason) })
     })
     ctx.provide(databaseStore, store)
+    contributeParts(ctx, place, join(kernel.stateRoot, 'plugins', ctx.name))
     const collections = new Collections(store)
     ctx.provide(databaseCollections, collections)
     ctx.contribute(readiness, {
@@ -116,3 +119,20 @@ export default definePlugin({
     return () => store.close()
   }
 })
+
+/** Says what of the database belongs to a backup: the file, wherever it is, but neither its copies nor a replica. */
+function contributeParts(ctx: Pick<PluginContext, 'contribute'>, place: DatabaseLocation, copies: string): void {
+  ctx.contribute(backupParts, {
+    name: 'database',
+    summary: 'primary database',
+    kind: 'data',
+    paths: () => (place.mode === 'file' ? [place.file] : []),
+    elsewhere: () => (place.mode === 'file' ? null : `back up the database on its server, ${place.url}`)
+  })
+  ctx.contribute(backupParts, {
+    name: 'database-copies',
+    summary: 'copies and replicas of databases',
+    kind: 'derived',
+    paths: () => (place.mode === 'replica' ? [copies, place.file] : [copies])
+  })
+}

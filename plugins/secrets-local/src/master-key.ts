@@ -4,7 +4,7 @@ import type { VaultDatabase } from './database.ts'
 import { VaultKeys } from './row.ts'
 
 /** Entry of the master password in the keyring. */
-const MASTER = { collection: 'vox-secrets-vault', account: 'master' } as const
+export const MASTER = { collection: 'vox-secrets-vault', account: 'master' } as const
 const MASTER_BYTES = 32
 const FIRST_SECRET =
   'SELECT secret_id FROM clavis_account_secrets UNION ALL SELECT secret_id FROM clavis_profile_overrides LIMIT 1'

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import {
+  backupParts,
   type KernelAdmin,
   kernelAdmin,
   kernelPort,
@@ -12,6 +13,7 @@ import {
   secretVault
 } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
+import { vaultPart } from './backup-part.ts'
 import { VaultDatabase } from './database.ts'
 import { assertSeparate, LEGACY_VARIABLES, locationOf, pathOf, selectedBy } from './location.ts'
 import { type Settings, settings } from './settings.ts'
@@ -26,6 +28,7 @@ export default definePlugin({
   requires: { kernel: kernelPort, keyring: secretKeyring },
   optional: { admin: kernelAdmin },
   provides: [secretVault, backend],
+  contributes: [backupParts],
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, env: LEGACY_VARIABLES },
   activate(ctx, { kernel, keyring, admin }) {
     const config: Settings = ctx.config
@@ -48,6 +51,7 @@ export default definePlugin({
     })
     ctx.provide(secretVault, vault)
     ctx.provide(backend, { resolve: name => resolveIn(vault, policy, name) })
+    ctx.contribute(backupParts, vaultPart(location, keyring))
     return () => database.close()
   }
 })

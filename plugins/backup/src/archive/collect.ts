@@ -14,7 +14,7 @@ const SQLITE_LOG = /-(?:wal|shm|journal)$/
 /** Files that belong to a running process. */
 const OF_PROCESS = /\.(?:lock|pid|sock|tmp)$|\.(?:partial|restoring|part)-\d+/
 /** Names of files that hold keys although no part names them, such as those of a disabled plugin. */
-const LIKE_KEYS = /secret|vault|keyring|credential|token|auth/i
+const LIKE_KEYS = /secret|vault|keyring|credential|token|auth|membership|sessions\.json$|\.(?:key|pem)$/i
 const CONFIGURATION = /^svc(?:\.[^/]*)?\.toml$/
 
 export interface SourceFile {
@@ -78,6 +78,8 @@ class Collection {
     const { projectRoot, stateRoot, parts, include } = this.#options
     const owned: { readonly path: string; readonly owner: Owner }[] = []
     for (const part of parts) {
+      const elsewhere = part.elsewhere?.() ?? null
+      if (elsewhere !== null) this.leftOut.push({ path: part.name, reason: elsewhere })
       for (const path of (await part.paths?.()) ?? []) {
         const owner = { part: part.name, kind: part.kind, summary: part.summary }
         owned.push({ path: resolve(projectRoot, path), owner })
