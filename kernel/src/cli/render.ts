@@ -79,10 +79,10 @@ function renderBlock(
   const label = terminal.paint(severity === 'error' ? 'red' : 'yellow', `${severity}:`)
   const lines = [`${label} ${withoutControl(`${head}${plain(message)}`)}`]
   if (!message.includes(code)) lines.push(`  code: ${code}`)
-  if (hint !== undefined) lines.push(`  hint: ${withoutControl(plain(hint))}`)
   // A hint is the next step; without one, the explanation of the code is.
-  else if (docs !== undefined || isOwnCode(code))
-    lines.push(`  more: ${isOwnCode(code) || docs === undefined ? `svc errors explain ${code}` : withoutControl(docs)}`)
+  const more = isOwnCode(code) ? `svc errors explain ${code}` : docs
+  if (hint !== undefined) lines.push(`  hint: ${withoutControl(plain(hint))}`)
+  else if (more !== undefined) lines.push(`  more: ${withoutControl(more)}`)
   return lines.join('\n')
 }
 
