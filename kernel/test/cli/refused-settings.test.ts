@@ -4,6 +4,9 @@ import { packageJson } from '../fixtures/loader/plugin-folder.ts'
 
 const FREE_PORTS = ['--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0']
 
+/** What the server of a test runs: its plugins, and what the commands need of a server. */
+const ONLY = ['--only', 'good,other,http,daemon,cli']
+
 const source = (name: string): string => `
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 const say = defineOperation({
@@ -34,7 +37,7 @@ function open(t: Test, toml: string) {
 
 t.test('a plugin with invalid settings is left out of the start, and starts when they are corrected', async t => {
   const project = open(t, '[plugins.good]\nn = 0\n')
-  const served = await project.serve(['--watch'])
+  const served = await project.serve(['--watch', ...ONLY])
   const logged = (text: string) => served.lines.filter(line => line.includes(text))
   t.match(
     logged('CFG_VALUE_INVALID')[0],
@@ -84,7 +87,7 @@ t.test('invalid settings of a required plugin or of the kernel end the start', a
     if (hint !== undefined) t.equal(third, `  hint: ${hint}`)
   }
   project.write({ 'svc.toml': '[plugins.http]\nport = "x"\non_boot_failure = "continue"\n' })
-  const served = await project.serve(['--set', 'plugins.good.n=3'])
+  const served = await project.serve(['--set', 'plugins.good.n=3', ...ONLY])
   t.equal((await project.svc(['good', 'say'])).stdout, 'good 3\n')
   t.equal(await served.stop(), 0)
 })

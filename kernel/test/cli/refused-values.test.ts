@@ -10,6 +10,8 @@ export default definePlugin({
   activate() {}
 })
 `
+/** What the server of a test runs: the plugin, and what the commands need of a server. */
+const ONLY = ['--only', 'good,http,daemon,cli']
 const FILES = { 'plugins/good/package.json': packageJson('good'), 'plugins/good/src/plugin.ts': SOURCE }
 
 function open(t: Test, options: Parameters<typeof openTestProject>[0] = { files: FILES }) {
@@ -20,7 +22,7 @@ function open(t: Test, options: Parameters<typeof openTestProject>[0] = { files:
 
 t.test('config explain shows the value in force, and a refused one with its reason', async t => {
   const project = open(t)
-  const served = await project.serve(['--watch'])
+  const served = await project.serve(['--watch', ...ONLY])
   project.write({ 'svc.toml': '[plugins.good]\nn = 5\n' })
   await project.until(() => served.lines.some(line => line.includes('"msg":"generation 2"')))
   project.write({ 'svc.toml': '[plugins.good]\nn = 0\n' })
@@ -43,7 +45,7 @@ t.test('config explain shows the value in force, and a refused one with its reas
 
 t.test('a refused setting of the kernel is explained while the server keeps the previous one', async t => {
   const project = open(t)
-  const served = await project.serve(['--watch'])
+  const served = await project.serve(['--watch', ...ONLY])
   project.write({ 'svc.toml': '[kernel]\nlog_level = "loud"\n' })
   await project.until(() => served.lines.some(line => line.includes('change refused')))
   const { stdout } = await project.svc(['config', 'explain', 'kernel.log_level'])
@@ -53,7 +55,7 @@ t.test('a refused setting of the kernel is explained while the server keeps the 
 
 t.test("an invalid variable in the caller's environment counts although a server answers", async t => {
   const project = open(t)
-  const served = await project.serve()
+  const served = await project.serve(ONLY)
   const check = async (env: Readonly<Record<string, string>>): Promise<void> => {
     const there = open(t, { files: {}, env })
     const svc = (...argv: string[]) => there.svc([...argv, '--project', project.root])

@@ -20,6 +20,8 @@ export default definePlugin({
   activate: ctx => ctx.implement(greet, input => ({ text: 'hello'.repeat((input as { times?: number }).times ?? 1) }))
 })
 `
+/** What the server of a test runs: the plugin, and what the commands need of a server. */
+const ONLY = ['--only', 'hello,http,daemon,cli']
 const TIMES = "times: t.optional(t.integer({ description: 'Number of greetings' }))"
 
 async function builtProject(t: Test) {
@@ -35,7 +37,7 @@ async function builtProject(t: Test) {
 
 t.test('commands know what a server with --watch serves, although an older build exists', async t => {
   const project = await builtProject(t)
-  const served = await project.serve(['--watch'])
+  const served = await project.serve(['--watch', ...ONLY])
   project.write({ 'plugins/hello/src/plugin.ts': source(TIMES) })
   await project.until(() => served.lines.some(line => line.includes('"replaced":["hello"]')))
   const greeted = await project.svc(['hello', 'greet', '--times', '2'])
@@ -54,7 +56,7 @@ t.test('without a server a source that is newer than the build counts', async t 
 
 t.test('commands use the build if the server does', async t => {
   const project = await builtProject(t)
-  const served = await project.serve()
+  const served = await project.serve(ONLY)
   project.write({ 'plugins/hello/src/plugin.ts': source(TIMES) })
   t.match(await project.svc(['hello', 'greet', '--times', '2']), { code: 2, stderr: /has no flag --times/ })
   t.equal((await project.svc(['hello', 'greet'])).stdout, 'hello\n')

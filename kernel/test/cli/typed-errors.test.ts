@@ -46,7 +46,7 @@ t.test('an input error names the typed command with its flags, in this process a
     t.match(late.stderr, 'error: svc paint shape did not finish within 200 ms\n')
   }
   await check('in this process')
-  const served = await project.serve()
+  const served = await project.serve(['--only', 'demo,http,daemon,cli'])
   await check('through a server')
   t.equal(await served.stop(), 0)
 })

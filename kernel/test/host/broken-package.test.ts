@@ -45,7 +45,7 @@ t.test('a package.json that becomes invalid is reported everywhere, and the plug
     }
   })
   t.teardown(() => project.close())
-  const served = await project.serve(['--watch'])
+  const served = await project.serve(['--watch', '--only', 'good,other,http,daemon,cli'])
   const logged = (text: string) => served.lines.filter(line => line.includes(text))
   const say = async (name: string) => (await project.svc([name, 'say', '--json'])).stdout
   project.write({ 'plugins/good/package.json': '{ broken' })
