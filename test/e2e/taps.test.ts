@@ -19,7 +19,7 @@ t.test('a tap that never settles fails calls with its name, and its plugin can s
     'svc.toml': '[kernel]\ntap_timeout_ms = 100\nwatch = false\n',
     ...tapper('hangs', '', 'operationStarting, () => new Promise(() => {})')
   })
-  await serve(t, folder)
+  await serve(t, folder, ['--only', 'http,daemon,cli,hangs'])
   const list = await runSvc(folder, ['plugins', 'list', '--json'])
   t.equal(list.code, 7, list.stdout)
   t.match(list.stderr, 'the tap of plugin hangs on the hook kernel.operation-starting did not finish within 100 ms')
@@ -48,7 +48,10 @@ const say = defineOperation({
 export default definePlugin({ name: 'echo', operations: [say], activate: ctx => ctx.implement(say, input => input) })
 `
   })
-  await serve(t, folder)
+  await serve(t, folder, [
+    '--only',
+    'http,daemon,cli,database,orchestrator,orchestrator-tools,sessions,a2a,changes,throws,echo'
+  ])
   const said = await runSvc(folder, ['rpc', 'echo.say', '{}'])
   t.match(said.stderr, 'the tap of plugin throws on the hook kernel.operation-starting failed; see its log')
   t.notMatch(said.stderr, 'private')

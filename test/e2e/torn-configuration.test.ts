@@ -18,7 +18,14 @@ const REMOVED = /plugins\.http\.token: no longer set for (\d+) ms; the change is
 const emptyMs = (line: string): number => Number(APPLIED.exec(line)?.[1])
 const withToken = (token: string): string => `[plugins.http]\ntoken = "${token}"\n`
 
-const ARGV = ['--set', 'kernel.plugin_directories=["plugins"]', '--set', 'kernel.log_level="debug"']
+const ARGV = [
+  '--only',
+  'http,echo',
+  '--set',
+  'kernel.plugin_directories=["plugins"]',
+  '--set',
+  'kernel.log_level="debug"'
+]
 const WAITS = /plugins\.http\.token: set in the last run, but not now; waiting until .*svc\.toml is unchanged/
 
 interface Guarded {

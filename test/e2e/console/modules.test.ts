@@ -8,6 +8,8 @@ import { type ConsolePage, callFrom, launch, noBrowser, openConsole } from './br
 import { buttonsPage, modulePlugin } from './module-plugin.ts'
 
 const SETTINGS = 'kernel.plugin_directories = ["plugins"]\n[plugins.model-server]\nenabled = false\n'
+/** What a server runs, with the plugin of the pages. */
+const only = (plugin: string): readonly string[] => ['--watch', '--only', `http,dashboard,cli,daemon,${plugin}`]
 const ISOLATED = `${SETTINGS}[plugins.boxed]\nisolation = "process"\n`
 
 /** Presses a button of a module page and returns what the page shows as its result. */
@@ -46,7 +48,7 @@ let served: Promise<Served> | undefined
 /** Returns the server of the tests whose plugin runs in its process. */
 function startDrawn(): Promise<Served> {
   const files = modulePlugin('drawn', { buttons: buttonsPage('drawn', 'first') })
-  served ??= serve(t, makeProject(t, { ...files, 'svc.toml': SETTINGS }), ['--watch'])
+  served ??= serve(t, makeProject(t, { ...files, 'svc.toml': SETTINGS }), only('drawn'))
   return served
 }
 
@@ -227,7 +229,7 @@ t.test('the page of an isolated plugin runs in a sandboxed frame', { skip: noBro
     escape: escapingPage(`http://127.0.0.1:${port}`),
     throws: `export function mount() { throw new Error('no map tiles') }\n`
   })
-  const server = await serve(t, makeProject(t, { ...files, 'svc.toml': ISOLATED }), ['--watch'])
+  const server = await serve(t, makeProject(t, { ...files, 'svc.toml': ISOLATED }), only('boxed'))
   const signedIn = await openConsole(await launch(t), server)
   const { page, problems, open } = signedIn
   const frame = page.frameLocator('iframe.module')
