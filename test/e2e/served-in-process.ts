@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openInProcess } from '@svc/kernel/testing'
 import type { Test } from 'tap'
+import { keepCompiledPlugins, takeCompiledPlugins } from '../compiled-plugins.ts'
 import { makeProject } from './served-project.ts'
 
 export interface ServedApp {
@@ -24,6 +25,7 @@ export async function serveInProcess(
     plugins = []
   }: { set?: readonly string[]; folder?: string; plugins?: readonly string[] } = {}
 ): Promise<ServedApp> {
+  takeCompiledPlugins(folder)
   const { kernel, close } = await openInProcess({
     root: folder,
     only: ['app-runtime', 'compiler', 'database', 'http', ...plugins],
@@ -37,7 +39,10 @@ export async function serveInProcess(
   })
   let isClosed = false
   const end = async (): Promise<void> => {
-    if (!isClosed) await close()
+    if (!isClosed) {
+      await close()
+      keepCompiledPlugins(folder)
+    }
     isClosed = true
   }
   t.teardown(end)

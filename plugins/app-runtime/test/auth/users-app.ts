@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import '../../../../test/cheap-passwords.ts'
 import { type ServedApp, serveInProcess } from '../../../../test/e2e/served-in-process.ts'
 
 /** Notes of two users, with a sign-up that may refuse. */
