@@ -199,7 +199,10 @@ const cachedData = program === undefined ? undefined : readFileSync(file + '.v8'
 const script = new Script(text, { filename: file, cachedData })
 if (script.cachedDataRejected) throw new Error('V8 rejects the code cache')
 if (program === undefined) writeFileSync(file + '.v8', script.createCachedData())
-else script.runInThisContext()(require)
+else {
+  if (process.versions.v8.startsWith('11.')) require('node:v8').setFlagsFromString('--interrupt-budget=500000')
+  script.runInThisContext()(require)
+}
 `
 
 function repeated(unit: (n: number) => string): string {
@@ -243,7 +246,8 @@ try {
     conditions: ['svc-source'],
     outfile: checker
   })
-  // The checker starts as the kernel loads plugins: with V8's code cache of its text.
+  // The checker starts as the kernel loads plugins, with V8's code cache of its text, and runs as its single commands do:
+  // V8 optimises functions later (kernel/src/cli/late-optimisation.ts).
   const starter = join(folder, 'start.cjs')
   writeFileSync(starter, STARTER)
   execFileSync(process.execPath, [starter, checker])

@@ -3,6 +3,7 @@ import type { PluginCatalog } from '../host/catalog.ts'
 import type { Project, ProjectOptions } from '../host/project/project.ts'
 import type { CommandSession } from './commands.ts'
 import { consoleLog } from './console-log.ts'
+import { withLateOptimisation } from './late-optimisation.ts'
 
 export interface OneShotOptions {
   /** Plugins to activate, with their requirements. */
@@ -35,7 +36,7 @@ export async function withProject<A>(
       catalog.manifests.some(({ name, requires }) => name === activate[0] && requires.includes(kernelAdmin.id)))
   const project = await openProject({ catalog, activate, tolerant, ...(lasting ? { logLevel } : brief()) })
   try {
-    return await use(project)
+    return await (lasting ? use(project) : withLateOptimisation(() => use(project)))
   } finally {
     await project.close()
   }

@@ -94,7 +94,7 @@ export function checkModule(
       ...lintRules(types),
       new DeferredCallsRule(module),
       new TypeNamesRule(module),
-      new WordsRule(),
+      new WordsRule(module),
       new EmptyNamesRule(),
       new ParametersRule(),
       new GuardTargetsRule(module)

@@ -113,14 +113,27 @@ function insideOf(item: Declaration): Diagnostic[] {
 
 /** Reports parameters that share a name. */
 export class ParametersRule implements NodeRule {
-  readonly kinds = null
+  /** Kinds with named parameters. */
+  readonly kinds = [
+    'Activity',
+    'Actor',
+    'Component',
+    'ExternFunction',
+    'Fragment',
+    'Function',
+    'Handler',
+    'HttpRoute',
+    'Lambda',
+    'MachineState',
+    'Transition',
+    'UrlEntry',
+    'Workflow'
+  ]
   readonly found: Diagnostic[] = []
 
   node(node: AnyNode): void {
-    // Parameters of a function type have no names.
-    if (!('params' in node) || !Array.isArray(node.params) || node.kind === 'FunctionType') return
-    if (node.params.length < 2) return
-    const params = node.params as readonly { readonly name: Name }[]
+    const { params } = node as { readonly params?: readonly { readonly name: Name }[] | null }
+    if (params === undefined || params === null || params.length < 2) return
     this.found.push(
       ...repeated(
         params.map(({ name }) => name),

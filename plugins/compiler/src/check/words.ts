@@ -1,5 +1,5 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Declaration, FunctionDeclaration, Module } from '../syntax/ast.ts'
+import type { FunctionDeclaration, Module } from '../syntax/ast.ts'
 import type { Attribute, Call, Expression, Identifier } from '../syntax/ast-expressions.ts'
 import type { Name, Span } from '../syntax/node.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
@@ -19,15 +19,19 @@ const IMPURE: ReadonlySet<string> = new Set(['print', 'sleep'])
 
 /** Reports identifiers that are errors everywhere. */
 export class WordsRule implements NodeRule {
-  readonly kinds = null
+  readonly kinds = ['Identifier', 'Attribute']
   readonly found: Diagnostic[] = []
 
-  node(node: AnyNode, item: Declaration): void {
+  constructor({ items }: Module) {
+    for (const item of items) {
+      const { name } = item as { readonly name?: Name | null }
+      if (name !== undefined && name !== null) this.#macro(name.text, name)
+    }
+  }
+
+  node(node: AnyNode): void {
     if (node.kind === 'Identifier') this.#macro((node as Identifier).name, node)
-    else if (node.kind === 'Attribute') this.found.push(...reactAttribute(node as Attribute))
-    if (node !== item) return
-    const { name } = item as { readonly name?: Name | null }
-    if (name !== undefined && name !== null) this.#macro(name.text, name)
+    else this.found.push(...reactAttribute(node as Attribute))
   }
 
   #macro(name: string, at: Span): void {
