@@ -19,14 +19,21 @@ export interface LocalSpan {
 /** Digits of a number in an id. */
 const DIGITS = 12
 const LOW_DIGITS = 3
-const LOW = Array.from({ length: 16 ** LOW_DIGITS }, (_, low) => low.toString(16).padStart(LOW_DIGITS, '0'))
-/** Rest of the ids of this process. */
-const SPAN_PREFIX = randomHex(2)
-const TRACE_PREFIX = randomHex(10)
+const LOW_NUMBERS = 16 ** LOW_DIGITS
 const MAX_SPANS = 2 ** 44
 
-/** Added to the numbers in ids, so that those of processes rarely overlap. */
-const BASE = Number.parseInt(randomHex(6), 16) % (16 ** DIGITS - MAX_SPANS)
+/** Random parts of the ids of this process. */
+interface ProcessIds {
+  readonly spanPrefix: string
+  readonly tracePrefix: string
+  /** Added to the numbers in ids, so that those of processes rarely overlap. */
+  readonly base: number
+  /** Last digits of ids, by their number. */
+  readonly low: readonly string[]
+}
+
+/** Made on first use: a process without requests needs neither random numbers, whose module loads slowly, nor ids. */
+let known: ProcessIds | null = null
 /** A small integer: V8 stores those without an object. */
 let last = 0
 let lastHigh = -1
@@ -40,12 +47,12 @@ export function newSpanNumber(): number {
 
 /** Returns a span id: 16 hex digits. */
 export function spanIdOf(span: number | string): string {
-  return typeof span === 'string' ? span : SPAN_PREFIX + digitsOf(span)
+  return typeof span === 'string' ? span : processIds().spanPrefix + digitsOf(span)
 }
 
 /** Returns a trace id: 32 hex digits. */
 export function traceIdOf(root: number | string): string {
-  return typeof root === 'string' ? root : TRACE_PREFIX + digitsOf(root)
+  return typeof root === 'string' ? root : processIds().tracePrefix + digitsOf(root)
 }
 
 /** Returns a request id; a generated one has 12 hex digits. */
@@ -58,13 +65,24 @@ export function traceContextOf({ traceRoot, spanNumber, sampled }: LocalSpan): R
   return { traceId: traceIdOf(traceRoot), spanId: spanIdOf(spanNumber), sampled }
 }
 
+function processIds(): ProcessIds {
+  known ??= {
+    spanPrefix: randomHex(2),
+    tracePrefix: randomHex(10),
+    base: Number.parseInt(randomHex(6), 16) % (16 ** DIGITS - MAX_SPANS),
+    low: Array.from({ length: LOW_NUMBERS }, (_, low) => low.toString(16).padStart(LOW_DIGITS, '0'))
+  }
+  return known
+}
+
 /** V8 copies texts of up to 12 characters at once, and builds a rope for longer ones. */
 function digitsOf(span: number): string {
-  const number = BASE + span
-  const high = Math.floor(number / LOW.length)
+  const { base, low } = processIds()
+  const number = base + span
+  const high = Math.floor(number / LOW_NUMBERS)
   if (high !== lastHigh) {
     lastHigh = high
     highText = high.toString(16).padStart(DIGITS - LOW_DIGITS, '0')
   }
-  return highText + (LOW[number % LOW.length] as string)
+  return highText + (low[number % LOW_NUMBERS] as string)
 }
