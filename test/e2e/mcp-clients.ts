@@ -18,8 +18,9 @@ export function mcpProject(t: Test, files: Files = {}): string {
   return makeProject(t, { 'svc.toml': `[kernel]\n${directories}\n${off}`, 'plugins/.keep': '', ...files })
 }
 
+/** Serves the surfaces and the plugins of `mcpProject` and of its `demo`. `svc mcp` runs all plugins. */
 export function serveMcp(t: Test, folder: string, argv: readonly string[] = []): Promise<Served> {
-  return serve(t, folder, ['--watch', ...argv])
+  return serve(t, folder, ['--watch', '--only', 'http,daemon,mcp,mcp-conformance,demo', ...argv])
 }
 
 export async function overHttp(url: string, era: Era, options: ClientOptions = {}): Promise<Client> {

@@ -8,13 +8,15 @@ import { accessibilityProblems, callFrom, launch, noBrowser, openConsole, settle
 import { rowsPlugin } from './rows-plugin.ts'
 
 const SETTINGS = 'kernel.plugin_directories = ["plugins"]\n[plugins.model-server]\nenabled = false\n'
+/** What a server runs, with the plugin of the rows. */
+const ONLY = ['--only', 'http,dashboard,cli,daemon,rows']
 const SIGN_IN = 'Sign in to the svc console'
 
 let served: Promise<Served> | undefined
 
 /** Returns the server of this file. */
 function startConsole(): Promise<Served> {
-  served ??= serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': SETTINGS }))
+  served ??= serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': SETTINGS }), ONLY)
   return served
 }
 
@@ -109,7 +111,7 @@ t.test('what a role sees and may do', { skip: noBrowser }, async t => {
     await t.test(readOnly ? 'in a read-only console' : 'in the console', async t => {
       const settings = `${SETTINGS}[plugins.dashboard]\nread_only = true\n`
       const server = readOnly
-        ? await serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': settings }))
+        ? await serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': settings }), ONLY)
         : await startConsole()
       for (const role of ['viewer', 'operator', 'owner'] as const) {
         const statuses: Readonly<Record<string, number>> = expected[role]
@@ -183,7 +185,7 @@ t.test('a session ends in every open tab', { skip: noBrowser }, async t => {
 
 t.test('a restart of svc keeps the session, and the open page goes on', { skip: noBrowser }, async t => {
   const folder = makeProject(t, { ...rowsPlugin, 'svc.toml': SETTINGS })
-  const server = await serve(t, folder)
+  const server = await serve(t, folder, ONLY)
   const { page, open } = await openConsole(await launch(t), server)
   await open('/ui/p/rows/many')
   await page.getByText('10,000 rows').waitFor()
@@ -194,7 +196,7 @@ t.test('a restart of svc keeps the session, and the open page goes on', { skip: 
 
   await server.stop()
   await page.getByText('The connection to svc is lost.').waitFor()
-  const again = await serve(t, folder, ['--set', `plugins.http.port=${new URL(server.url).port}`])
+  const again = await serve(t, folder, [...ONLY, '--set', `plugins.http.port=${new URL(server.url).port}`])
   t.equal(again.url, server.url)
   await page.getByText('The connection to svc is lost.').waitFor({ state: 'detached' })
   await page.getByRole('cell', { name: 'before' }).first().waitFor({ state: 'detached' })
