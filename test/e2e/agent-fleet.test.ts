@@ -1,6 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import t, { type Test } from 'tap'
-import { mcpProject, overHttp, overStdio, serveMcp } from './mcp-clients.ts'
+import { mcpProject, overHttp, overStdio } from './mcp-clients.ts'
+import { serve } from './served-project.ts'
 
 interface Result {
   readonly success: boolean
@@ -37,6 +38,6 @@ t.test('an svc mcp that an editor starts has agents that claim tasks', async t =
 })
 
 t.test('svc serve has agents from its start', async t => {
-  const { url } = await serveMcp(t, mcpProject(t))
+  const { url } = await serve(t, mcpProject(t))
   await completesTask(t, await overHttp(url, '2026'))
 })
