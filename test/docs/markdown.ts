@@ -8,11 +8,12 @@ export interface Document {
   readonly text: string
 }
 
-/** Returns the documents: the README at the root, those of every package, and docs/. */
+/** Returns the documents: those at the root, the README of every package, and docs/. */
 export function documents(): Document[] {
   const below = (folder: string): string[] =>
     readdirSync(join(ROOT, folder)).map(name => join(folder, name, 'README.md'))
-  const readmes = ['README.md', 'kernel/README.md', 'plugin-sdk/README.md', 'contracts/README.md', 'config/README.md']
+  const top = readdirSync(ROOT).filter(name => name.endsWith('.md'))
+  const readmes = [...top, 'kernel/README.md', 'plugin-sdk/README.md', 'contracts/README.md', 'config/README.md']
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.md'))
     .map(name => join('docs', name))
