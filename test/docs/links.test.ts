@@ -1,6 +1,7 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import t from 'tap'
+import { anchorOf } from '../../tools/site/anchors.ts'
 import { ROOT } from './error-codes.ts'
 import { type Document, documents, proseOf } from './markdown.ts'
 
@@ -36,16 +37,41 @@ t.test('every file and folder that the architecture names exists', t => {
   t.end()
 })
 
+t.test('every image has a file and a text for readers who cannot see it', t => {
+  const problems: string[] = []
+  for (const document of known.values()) {
+    const prose = proseOf(document)
+    const markdown = [...prose.matchAll(/!\[([^\]]*)\]\(([^)\s]+)\)/g)].map(([, alt = '', src = '']) => ({ alt, src }))
+    const html = [...prose.matchAll(/<(img|source)\s[^>]*>/g)].map(([tag, name]) => ({
+      alt: name === 'source' ? 'of its img' : (/\balt="([^"]*)"/.exec(tag)?.[1] ?? ''),
+      src: /\bsrc(?:set)?="([^"]*)"/.exec(tag)?.[1] ?? ''
+    }))
+    for (const { alt, src } of [...markdown, ...html]) {
+      if (alt.trim() === '') problems.push(`${document.path}: ${src}: no text`)
+      if (/^(?:https?:)?\/\//.test(src)) problems.push(`${document.path}: ${src}: loaded from another host`)
+      else if (!existsSync(join(ROOT, dirname(document.path), src))) problems.push(`${document.path}: ${src}: missing`)
+    }
+  }
+  t.same(problems, [])
+  t.end()
+})
+
+t.test('every picture that documents show has a title, a description and colours for dark mode', t => {
+  const problems = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.svg'))
+    .flatMap(name => {
+      const picture = readFileSync(join(ROOT, 'docs', name), 'utf8')
+      return ['<title', '<desc', 'prefers-color-scheme: dark', 'role="img"']
+        .filter(part => !picture.includes(part))
+        .map(part => `docs/${name}: no ${part}`)
+    })
+  t.same(problems, [])
+  t.end()
+})
+
 /** Returns whether a heading of the file has the anchor, in the way GitHub derives anchors. */
 function hasAnchor(file: string, anchor: string): boolean {
   const document: Document | undefined = known.get(file)
   const headings = [...(document === undefined ? '' : proseOf(document)).matchAll(/^#+ (.+)$/gm)]
-  return headings.some(([, heading = '']) => slug(heading) === anchor)
-}
-
-function slug(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-')
+  return headings.some(([, heading = '']) => anchorOf(heading) === anchor)
 }

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { pictures } from '../../tools/pictures.ts'
+import { brokenLinks } from '../../tools/site/check.ts'
+import { siteTarget } from '../../tools/site/links.ts'
+import { contentsProblems, documentPaths, pagePath } from '../../tools/site/pages.ts'
+import { ROOT } from './error-codes.ts'
+
+t.test('docs/contents.json lists documents that exist, and covers all of them', t => {
+  t.same(contentsProblems(), [])
+  t.end()
+})
+
+t.test('no two documents have the same page', t => {
+  const pages = documentPaths().map(pagePath)
+  t.same(
+    pages.filter((page, at) => pages.indexOf(page) !== at),
+    []
+  )
+  t.end()
+})
+
+t.test('a link between documents leads to a page, and another one into the repository', t => {
+  const documents = new Set(['README.md', 'docs/console.md', 'docs/authoring/README.md', 'plugins/http/README.md'])
+  const target = (href: string, repository: string | undefined = 'https://forge.example/svc') =>
+    siteTarget(href, 'docs/console.md', documents, repository)
+  t.equal(target('../plugins/http/README.md#routes'), '/plugins/http.md#routes')
+  t.equal(target('authoring/'), '/authoring/', 'a folder leads to its README')
+  t.equal(target('../README.md'), '/')
+  t.equal(target('#keyboard'), '#keyboard')
+  t.equal(target('https://example.org/'), 'https://example.org/')
+  t.equal(target('../kernel/src/core/'), 'https://forge.example/svc/tree/main/kernel/src/core')
+  t.equal(siteTarget('../LICENSE', 'docs/console.md', documents, undefined), undefined, 'nowhere to lead to')
+  t.end()
+})
+
+t.test('the check of a built site finds broken links, anchors, images and foreign resources', t => {
+  const page = (body: string) => `<html><body><h2 id="top">Top</h2>${body}</body></html>`
+  const folder = t.testdir({
+    'index.html': page(
+      '<a href="/docs/a/b.html#top">1</a><a href="/docs/a/">2</a><a href="https://example.org/">3</a>'
+    ),
+    a: {
+      'index.html': page('<a href="/docs/gone.html">1</a><img src="/docs/a/none.svg"><img src="here.svg">'),
+      'b.html': page(
+        '<a href="#top">1</a><a href="/docs/#bottom">2</a><script src="https://cdn.example/x.js"></script>'
+      ),
+      'here.svg': '<svg/>',
+      'style.css': '@import "https://fonts.example/f.css"; body { background: url("data:image/png;base64,") }'
+    }
+  })
+  t.same(brokenLinks(folder, '/docs/').sort(), [
+    'a/b.html: /docs/#bottom: no such anchor',
+    'a/b.html: https://cdn.example/x.js: loaded from another host',
+    'a/index.html: /docs/a/none.svg: no such file',
+    'a/index.html: /docs/gone.html: no such page',
+    'a/style.css: https://fonts.example/f.css: loaded from another host'
+  ])
+  t.end()
+})
+
+t.test('docs/pictures is what tools/pictures.ts draws', t => {
+  for (const [path, text] of pictures()) t.equal(readFileSync(join(ROOT, path), 'utf8'), text, path)
+  t.end()
+})
