@@ -3,14 +3,13 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { SVC_BIN } from './served-project.ts'
 
 export const BUNDLED_MODEL = fileURLToPath(new URL('../../plugins/model-server/models/vox-tiny', import.meta.url))
 export const MODEL_SERVER = fileURLToPath(
   new URL('../../plugins/model-server/bin/svc-model-server.mjs', import.meta.url)
 )
-export const SVC = fileURLToPath(new URL('./svc-from-source.mjs', import.meta.url))
-/** Node arguments that run programs of this repository from their sources. */
-export const FROM_SOURCE = [`--import=${import.meta.resolve('tsx')}`, '--conditions=svc-source']
+export const SVC = SVC_BIN
 
 export interface RunningServer {
   /** Address of the model server. */
@@ -36,7 +35,7 @@ export async function startModelServer(
   env: Readonly<Record<string, string>> = {},
   folder = t.testdir({ 'svc.toml': '' })
 ): Promise<RunningServer> {
-  const child = spawn(process.execPath, [...FROM_SOURCE, ...argv], {
+  const child = spawn(process.execPath, argv, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env }

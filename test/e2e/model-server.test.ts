@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { Ollama } from 'ollama'
 import OpenAI from 'openai'
 import t from 'tap'
-import { BUNDLED_MODEL, FROM_SOURCE, MODEL_SERVER, SVC, startModelServer } from './model-server-process.ts'
+import { BUNDLED_MODEL, MODEL_SERVER, SVC, startModelServer } from './model-server-process.ts'
 import { runSvc } from './run-svc.ts'
 
 const SERVE = [MODEL_SERVER, 'serve', '--model', BUNDLED_MODEL]
@@ -154,7 +154,7 @@ t.test('the error of a port in use names the setting', async t => {
   await once(taken, 'listening')
   t.teardown(() => taken.close())
   const { port } = taken.address() as AddressInfo
-  const { status, stderr, stdout } = spawnSync(process.execPath, [...FROM_SOURCE, ...SERVE, '--port', String(port)], {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [...SERVE, '--port', String(port)], {
     cwd: t.testdir({}),
     encoding: 'utf8',
     timeout: 60_000

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { callDaemon } from '@svc/contracts'
 import t from 'tap'
 import { daemonStateOf } from '../daemon-state.ts'
-import { FROM_SOURCE, SVC, startModelServer } from './model-server-process.ts'
+import { SVC, startModelServer } from './model-server-process.ts'
 
 const PROMPT = 'a table of customers with a name and an email'
 
@@ -54,14 +54,10 @@ t.test('the bundled model gives the same answer over every surface', async t => 
   t.test('as a command, with and without a daemon', async t => {
     for (const mode of [[], ['--in-process']]) {
       const flags = ['--temperature', '0', '--max-tokens', '12', '--json', ...mode]
-      const { stdout, stderr, status } = spawnSync(
-        process.execPath,
-        [...FROM_SOURCE, SVC, 'model', 'generate', PROMPT, ...flags],
-        {
-          cwd: server.folder,
-          encoding: 'utf8'
-        }
-      )
+      const { stdout, stderr, status } = spawnSync(process.execPath, [SVC, 'model', 'generate', PROMPT, ...flags], {
+        cwd: server.folder,
+        encoding: 'utf8'
+      })
       t.equal(status, 0, stderr)
       t.match(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''), answer)
     }
