@@ -10,6 +10,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -19,6 +20,8 @@ const SHORT_S = 1
 const GROUP_S = 30
 // Each file adds its modules and its temporary folders to the process.
 const MAX_FILES_PER_PROCESS = 20
+/** Groups that run at a time. Most tests wait for other processes half of the time. */
+const JOBS = 2 * availableParallelism()
 /** Maximum failed groups that are run again. */
 const MAX_UNSTABLE = 3
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -110,7 +113,7 @@ async function runAll(options) {
   await rm(taken, { force: true })
   await rm(join(root, '.tap/fixtures'), { recursive: true, force: true })
   const files = writeGroups().map(file => relative(root, file))
-  const code = await run(...options, `--save=${relative(root, failed)}`, ...files)
+  const code = await run(`--jobs=${JOBS}`, ...options, `--save=${relative(root, failed)}`, ...files)
   if (code === 0) return 0
   const again = (await readFile(failed, 'utf8')).split('\n').filter(Boolean)
   await rm(failed, { force: true })
