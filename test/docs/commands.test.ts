@@ -1,0 +1,51 @@
+import t from 'tap'
+import { flagsOf } from '../../kernel/src/cli/arguments.ts'
+import { commandTree, walk } from '../../kernel/src/cli/commands.ts'
+import { ownManifests } from '../../tools/docs.ts'
+import { type Document, documents } from './markdown.ts'
+
+interface ShownCommand {
+  /** Document and line. */
+  readonly place: string
+  readonly words: readonly string[]
+}
+
+/** Commands of plugins that the documents let their readers write. */
+const EXAMPLES = new Set(['hello', 'words'])
+const BLOCK = /^```(?:sh|console|bash)?\n([\s\S]*?)^```/gm
+const CALL = /^(?:\$ )?(?:[A-Z_]+=\S* )*(?:npx )?svc ([a-z].*)$/
+
+/** Returns the calls of `svc` in the blocks for a shell, up to a pipe, a comment or the next command. */
+function shownCommands({ path, text }: Document): ShownCommand[] {
+  return [...text.matchAll(BLOCK)].flatMap(match => {
+    const first = text.slice(0, match.index).split('\n').length + 1
+    return (match[1] ?? '').split('\n').flatMap((line, at): ShownCommand[] => {
+      const [, call] = CALL.exec(line) ?? []
+      if (call === undefined) return []
+      const words = call.replaceAll(/"[^"]*"|'[^']*'/g, 'TEXT').split(/ (?:#|\||&&|;|>|2>)|;/)[0] ?? ''
+      return [{ place: `${path}:${first + at}`, words: words.trim().split(/\s+/) }]
+    })
+  })
+}
+
+t.test('every call of svc in a document names a command and options that exist', async t => {
+  const root = commandTree(await ownManifests())
+  const wrong = documents()
+    // The generated page shows the usage lines of all commands.
+    .filter(({ path }) => !path.startsWith('docs/reference/'))
+    .flatMap(shownCommands)
+    .flatMap(({ place, words }) => {
+      const plain = words.filter(word => !word.startsWith('-'))
+      const { node, path } = walk(root, plain)
+      if (path.length === 0) return EXAMPLES.has(plain[0] ?? '') ? [] : [`${place}: svc ${words.join(' ')}`]
+      const isHelp = words.includes('--help')
+      if (node.command === undefined && !isHelp) return [`${place}: svc ${words.join(' ')} names no command`]
+      const known = new Set(flagsOf(node.command).map(({ flag }) => flag))
+      return words
+        .filter(word => /^--[a-z]/.test(word))
+        .map(word => word.replace(/=.*$/, '').replace(/^--no-/, '--'))
+        .filter(flag => !known.has(flag) && !known.has(flag.replace(/^--/, '--no-')))
+        .map(flag => `${place}: svc ${path.join(' ')} has no ${flag}`)
+    })
+  t.same(wrong, [])
+})
