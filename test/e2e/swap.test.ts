@@ -159,7 +159,7 @@ t.test('configuration reloads apply live settings, reject a typo with its line, 
     'plugins/swap/package.json': pluginPackage('swap'),
     'plugins/swap/src/plugin.ts': source(1)
   })
-  const server = await serve(t, folder, ['--watch', '--set', 'plugins.model-server.enabled=false'])
+  const server = await serve(t, folder, ['--set', 'plugins.model-server.enabled=false'])
   const status = async (): Promise<number> => (await fetch(`${server.url}/swap/version`)).status
   t.equal(await status(), 200)
   let from = server.lines.length
