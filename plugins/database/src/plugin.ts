@@ -9,6 +9,7 @@ import {
   kernelPort,
   observabilitySpans,
   readiness,
+  resourceLimits,
   secretsPolicy
 } from '@svc/contracts'
 import { definePlugin, errorMessage, type PluginContext, ref } from '@svc/plugin-sdk'
@@ -37,13 +38,13 @@ export default definePlugin({
   summary: 'The primary database: a local file, a remote database, or a replica of one',
   config: settings,
   requires: { kernel: kernelPort },
-  optional: { admin: kernelAdmin, spans: ref(observabilitySpans) },
+  optional: { admin: kernelAdmin, spans: ref(observabilitySpans), limits: ref(resourceLimits) },
   provides: [databaseStore, databaseCollections],
   contributes: [backupParts],
   hooks: [databaseMigrated],
   operations: [databaseStatus, databaseBackup, databaseRestore, journeySteps, ...codexOperations],
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
-  async activate(ctx, { kernel, admin, spans }) {
+  async activate(ctx, { kernel, admin, spans, limits }) {
     const config: Settings = ctx.config
     const folder = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
     const { legacySqlAliases } = secretsPolicy(admin)
@@ -78,6 +79,7 @@ export default definePlugin({
         if (early === null) notify(migration)
         else early.push(migration)
       },
+      refusal: () => limits?.available?.refusal ?? null,
       breaker: config.circuit_breaker ? new CircuitBreaker() : null,
       busyTimeoutMs: config.busy_timeout_ms,
       synchronous: config.synchronous,

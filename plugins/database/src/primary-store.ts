@@ -32,6 +32,8 @@ export interface PrimaryOptions extends OpenOptions {
   readonly migrated?: (migration: DatabaseMigration) => void
   /** Returns the service that records spans; default: nothing is recorded. */
   readonly spans?: Spans
+  /** Returns why writes are refused, although the disk is not full yet; null, and by default: they are not. */
+  readonly refusal?: () => string | null
   /** Null if the circuit breaker is off. */
   readonly breaker: CircuitBreaker | null
 }
@@ -75,20 +77,24 @@ export class PrimaryStore implements PrimaryDatabase {
   }
 
   async execute(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult> {
+    if (!frees(sql)) this.#assertRoom()
     return tracedStatement(this.#spans, sql, async () => (await this.#store()).execute(sql, parameters, options))
   }
 
   async batch(statements: readonly SqlStatement[], options?: DatabaseCallOptions): Promise<readonly SqlResult[]> {
+    if (!statements.every(each => frees(typeof each === 'string' ? each : each.sql))) this.#assertRoom()
     return tracedBatch(this.#spans, statements, async () => (await this.#store()).batch(statements, options))
   }
 
   async transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>, options?: DatabaseTransactionOptions): Promise<A> {
+    this.#assertRoom()
     return tracedTransaction(this.#spans, async traced =>
       (await this.#store()).transaction(tx => run(traced(tx)), options)
     )
   }
 
   async migrate(sql: string, options?: DatabaseCallOptions): Promise<void> {
+    this.#assertRoom()
     await tracedBatch(this.#spans, [sql], async () => (await this.#store()).migrate(sql, options))
     this.#options.migrated?.({ location: this.location, kind: 'script', program: null })
   }
@@ -182,7 +188,21 @@ export class PrimaryStore implements PrimaryDatabase {
     }
   }
 
+  /** Throws `DBS_FULL` before the disk is full, so that no write fails in the middle. */
+  #assertRoom(): void {
+    const refusal = this.#options.refusal?.() ?? null
+    if (refusal === null) return
+    throw databaseErrors.create('DBS_FULL', `${this.location}: writes are refused, since ${refusal}`, {
+      hint: 'free space; svc limits shows it, and plugins.limits.disk_refuse_mb sets the limit'
+    })
+  }
+
   #assertOpen(): void {
     if (this.#closed) throw databaseErrors.create('DBS_CLOSED', `${this.location} is closed`)
   }
+}
+
+/** Returns whether a statement makes room, so that it is allowed while others are refused. */
+function frees(sql: string): boolean {
+  return /^\s*(?:DELETE|DROP|PRAGMA)\b/i.test(sql)
 }
