@@ -119,7 +119,7 @@ export class DevLoop {
 
   #start(isFirst: boolean): void {
     const [program, ...args] = this.#options.serve
-    // In a group of its own: Ctrl-C must reach it once, from this process, since a second signal ends it at once.
+    // In a separate process group: Ctrl-C must reach it once, from this process, since a second signal ends it at once.
     const server = spawn(program, args, { stdio: this.#options.stdio ?? 'inherit', detached: true })
     this.#server = server
     server.once('error', error => this.#options.log(`${program}: ${error.message}`))

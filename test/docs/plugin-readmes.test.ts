@@ -6,7 +6,7 @@ import { ROOT } from './error-codes.ts'
 /** Lines that a reader sees without scrolling. */
 const FIRST_SCREEN = 25
 const BLOCK = /^```(?:sh|console|toml|js|ts|vox)?$/
-/** What only an author of plugins knows; it may follow after the example. */
+/** Words that only authors of plugins know; they may follow after the example. */
 const INTERNAL = /@\d`|\b(?:Provides|Taps|aggregate|immutable|swaps|manifest|scope|singleton|handler)\b/
 
 const plugins = readdirSync(join(ROOT, 'plugins')).filter(name =>
@@ -23,7 +23,9 @@ t.test('the README of each plugin begins with what one can do with it, and an ex
     return [
       ...(/^[A-Z].{40,}[.:]$/.test(paragraph) ? [] : [`${name}: the first paragraph is no sentence`]),
       ...(internal === undefined ? [] : [`${name}: the first paragraph has ${internal}`]),
-      ...(lines.slice(0, FIRST_SCREEN).some(line => BLOCK.test(line)) ? [] : [`${name}: no example on the first screen`])
+      ...(lines.slice(0, FIRST_SCREEN).some(line => BLOCK.test(line))
+        ? []
+        : [`${name}: no example on the first screen`])
     ]
   })
   t.same(problems, [])

@@ -40,7 +40,12 @@ function open(t: Test) {
     build: node('build.mjs'),
     serve: node('server.mjs'),
     pages: [
-      { plugin: 'console', folder: join(root, 'page'), build: node('note.mjs', 'page'), reload: node('note.mjs', 'reload') }
+      {
+        plugin: 'console',
+        folder: join(root, 'page'),
+        build: node('note.mjs', 'page'),
+        reload: node('note.mjs', 'reload')
+      }
     ],
     log: line => lines.push(line),
     stdio: 'ignore'
