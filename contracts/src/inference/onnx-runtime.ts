@@ -21,6 +21,16 @@ export function onnxRuntimePackage(require: NodeJS.Require): string {
   }
 }
 
+/**
+ * Stops ONNX Runtime from sending usage data to its vendor, which it does by default on Linux and macOS.
+ *
+ * Must be called in the main thread before the library is loaded: the library reads the variable once, and a worker changes
+ * only its copy of the environment. A value that the user has set is kept.
+ */
+export function disableOnnxTelemetry(): void {
+  process.env.ORT_DISABLE_TELEMETRY ??= '1'
+}
+
 /** Returns the folder of ONNX Runtime's native files for this machine. Throws if the package or the folder is missing. */
 export function onnxRuntimeFolder(require: NodeJS.Require): string {
   const root = dirname(require.resolve(`${onnxRuntimePackage(require)}/package.json`))

@@ -1,6 +1,9 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { buildLowRankUpdate, OnnxGraph } from '#onnx'
@@ -8,6 +11,29 @@ import { type HostTensor, openRuntime, ownRequire, type Runtime, type Tensor } f
 import { familyDirectory } from './support/families.ts'
 import { bareHost } from './support/hosts.ts'
 import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from './support/models.ts'
+
+t.test('ONNX Runtime collects no usage data for its vendor, and leaves no files for that', async t => {
+  const folder = await temporaryFolder(t)
+  const program = `
+    import { openRuntime, ownRequire } from '#ort'
+    openRuntime('native', ownRequire(), () => {})
+  `
+  const argv = [
+    '--import',
+    import.meta.resolve('tsx'),
+    '--conditions=svc-source',
+    '--input-type=module',
+    '--eval',
+    program
+  ]
+  const cwd = fileURLToPath(new URL('..', import.meta.url))
+  const env = { ...process.env, TMPDIR: folder, ORT_DISABLE_TELEMETRY: undefined }
+  await promisify(execFile)(process.execPath, argv, { cwd, env })
+  t.same(
+    (await readdir(folder)).filter(name => !name.startsWith('tsx-')),
+    []
+  )
+})
 
 t.test('rejects an unavailable device by name; best and auto select an available one', async t => {
   const gpu = { host: await bareHost(t) }

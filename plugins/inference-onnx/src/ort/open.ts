@@ -1,4 +1,4 @@
-import { onnxRuntimePackage } from '@svc/contracts'
+import { disableOnnxTelemetry, onnxRuntimePackage } from '@svc/contracts'
 import { inferenceErrors } from '../errors.ts'
 import { type Koffi, OrtApi } from './api.ts'
 import { findLibrary, packageVersion } from './library.ts'
@@ -15,6 +15,7 @@ export type RuntimeKind = 'auto' | 'native' | 'worker'
  * `require` resolves its packages. Throws `INF_RUNTIME_UNAVAILABLE`.
  */
 export function openRuntime(kind: RuntimeKind, require: NodeJS.Require, onFallback: (reason: Error) => void): Runtime {
+  disableOnnxTelemetry()
   if (kind !== 'worker') {
     try {
       return new NativeRuntime(new OrtApi(require('koffi') as Koffi, findLibrary(require)))

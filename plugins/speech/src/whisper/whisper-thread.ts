@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
-import { speechErrors } from '@svc/contracts'
+import { disableOnnxTelemetry, speechErrors } from '@svc/contracts'
 import type { JobRequest, Plan, RecognitionResult, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
 
 /** The built script, because threads cannot load TypeScript. */
@@ -92,6 +92,7 @@ export class WhisperThread {
   }
 
   #start(): Worker {
+    disableOnnxTelemetry()
     const worker = new Worker(this.#script)
     worker.unref()
     worker.on('message', (reply: WorkerReply) => this.#settle(worker, reply))
