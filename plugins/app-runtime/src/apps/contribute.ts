@@ -21,7 +21,7 @@ import {
 } from './operations.ts'
 import { contributeAppPages } from './pages.ts'
 import { RowLog, type RowLogState } from './row-log.ts'
-import { askAllServers, askServers } from './running-servers.ts'
+import { askAllServers, askServers, runningServers } from './running-servers.ts'
 import { appName, ServedApps } from './served-apps.ts'
 import { openServingSocket } from './serving-socket.ts'
 
@@ -108,6 +108,8 @@ async function answerCommands(ctx: PluginContext<Settings>, folder: string): Pro
     throw appErrors.create('APP_REQUEST_INVALID', `${operation} is no operation on served programs`)
   }
   try {
+    // Removes what killed processes left.
+    await runningServers(folder)
     const close = await openServingSocket({ folder, log: ctx.log, perform })
     ctx.effect('socket for commands', close)
   } catch (error) {

@@ -1,10 +1,13 @@
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm, rmdir, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { presenceOf } from '@svc/contracts'
 import { defined, isSvcError, SvcError } from '@svc/plugin-sdk'
-import type { ServingProcess, SocketAnswer, SocketRequest } from './serving-socket.ts'
+import { type ServingProcess, SOCKET_FOLDER_PREFIX, type SocketAnswer, type SocketRequest } from './serving-socket.ts'
+
+/** An unfinished file of this age is of a process that was killed while it wrote it. */
+const MAX_UNFINISHED_MS = 60_000
 
 /** Result of an operation in another process. */
 export interface Found {
@@ -49,17 +52,31 @@ export async function askAllServers(
 }
 
 /** Returns the processes that serve programs of the project, the newest first, and removes the files of ended ones. */
-async function runningServers(folder: string): Promise<ServingProcess[]> {
+export async function runningServers(folder: string): Promise<ServingProcess[]> {
   const names = await readdir(folder).catch(() => [])
   const found: ServingProcess[] = []
   for (const name of names.filter(each => each.endsWith('.json'))) {
     const file = join(folder, name)
     const state = await readState(file)
     if (state === null) continue
-    if (presenceOf(state) === 'dead') await rm(file, { force: true })
+    if (presenceOf(state) === 'dead') await removeEnded(file, state)
     else found.push(state)
   }
+  for (const name of names.filter(each => each.endsWith('.tmp'))) await removeUnfinished(join(folder, name))
   return found.sort((a, b) => b.since - a.since)
+}
+
+async function removeEnded(file: string, { socket }: ServingProcess): Promise<void> {
+  await rm(file, { force: true })
+  const folder = dirname(socket)
+  if (!basename(folder).startsWith(SOCKET_FOLDER_PREFIX)) return
+  await rm(socket, { force: true })
+  await rmdir(folder).catch(() => {})
+}
+
+async function removeUnfinished(file: string): Promise<void> {
+  const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
+  if (Date.now() - mtimeMs > MAX_UNFINISHED_MS) await rm(file, { force: true })
 }
 
 async function readState(file: string): Promise<ServingProcess | null> {

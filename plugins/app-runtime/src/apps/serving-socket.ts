@@ -37,6 +37,8 @@ export interface SentError {
   readonly data?: unknown
 }
 
+/** First part of the name of the folder of a socket. */
+export const SOCKET_FOLDER_PREFIX = 'svc-app-'
 /** Maximum characters of a request. */
 const MAX_REQUEST = 4 * 2 ** 20
 /** Time limit for a client to send its request, in milliseconds. */
@@ -55,8 +57,9 @@ export interface ServingSocketOptions {
  * other users could reach. Returns a function that ends it.
  */
 export async function openServingSocket({ folder, log, perform }: ServingSocketOptions): Promise<() => Promise<void>> {
-  const own = await mkdtemp(join(tmpdir(), 'svc-app-'))
-  const socket = process.platform === 'win32' ? `\\\\.\\pipe\\svc-app-${randomUUID()}` : join(own, 'socket')
+  const own = await mkdtemp(join(tmpdir(), SOCKET_FOLDER_PREFIX))
+  const socket =
+    process.platform === 'win32' ? `\\\\.\\pipe\\${SOCKET_FOLDER_PREFIX}${randomUUID()}` : join(own, 'socket')
   const token = randomBytes(32).toString('base64url')
   const clients = new Set<Socket>()
   const server = createServer(client => {

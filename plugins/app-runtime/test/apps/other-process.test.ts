@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { runSvc } from '../../../../test/e2e/run-svc.ts'
@@ -68,10 +68,16 @@ t.test('commands find the process that serves a program, on any port, and forget
   other.child.kill('SIGTERM')
   await other.ended
   t.equal(files(folder).length, 1, 'a process that ends removes its file')
+  const [file = ''] = files(folder)
+  const { socket } = JSON.parse(readFileSync(file, 'utf8')) as { socket: string }
+  writeFileSync(`${file}.tmp`, 'half of a file')
+  utimesSync(`${file}.tmp`, 0, 0)
   app.child.kill('SIGKILL')
   await app.ended
+  t.ok(existsSync(socket))
   t.match((await runSvc(folder, ['app', 'feed'])).stderr, /APP_NO_SERVER/)
-  t.same(files(folder), [], 'the file of a killed process is removed')
+  t.same(files(folder), [], 'the files of a killed process are removed')
+  t.notOk(existsSync(dirname(socket)), 'and the folder of its socket')
 })
 
 t.test('the socket is for this user, with the token of the file, and for operations on programs', async t => {
