@@ -40,6 +40,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   scholarly: 'Submit publications to archives and follow them',
   search: 'Search memories, documents, the project and the web',
   secrets: 'Store secrets, check them, and show where they come from',
+  service: 'Start svc with the machine, by systemd or launchd',
   sessions: 'Show and reset sessions',
   speech: 'Transcribe speech',
   telemetry: 'Show recorded benchmarks, and upload payloads by command',
