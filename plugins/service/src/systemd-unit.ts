@@ -27,7 +27,7 @@ function sandbox({ name, project, gpu, runAs }: ServiceSpec): string[] {
     'CapabilityBoundingSet=',
     'AmbientCapabilities=',
     'SystemCallFilter=@system-service',
-    'SystemCallFilter=~@privileged @resources',
+    'SystemCallFilter=~@privileged',
     'SystemCallErrorNumber=EPERM'
   ]
 }
