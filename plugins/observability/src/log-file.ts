@@ -21,11 +21,20 @@ export interface LogFileOptions {
   readonly maxFiles: number
 }
 
-/** Appends lines to a file. Lines are written synchronously, so that a crash loses none. */
+/** Milliseconds between two looks at whether another program, such as logrotate, has moved the file. */
+const LOOK_MS = 5_000
+
+/**
+ * Appends lines to a file. Lines are written synchronously, so that a crash loses none. A file that another program
+ * moved or removed is opened again.
+ */
 export class LogFile {
   readonly #options: LogFileOptions
   #descriptor: number | null = null
   #size = 0
+  #lookedAt = 0
+  /** Whether the last line is incomplete, because the disk was full. */
+  #isTorn = false
 
   constructor(options: LogFileOptions) {
     this.#options = options
@@ -33,12 +42,21 @@ export class LogFile {
 
   /** Appends a line. Throws errors of the file system. */
   append(line: string): void {
-    const bytes = Buffer.from(line.endsWith('\n') ? line : `${line}\n`)
-    const { maxBytes } = this.#options
+    const bytes = Buffer.from(`${this.#isTorn ? '\n' : ''}${line.endsWith('\n') ? line : `${line}\n`}`)
+    const { path, maxBytes } = this.#options
+    if (this.#descriptor !== null && performance.now() - this.#lookedAt > LOOK_MS) {
+      this.#lookedAt = performance.now()
+      if (!this.#isOurs(path)) this.close()
+    }
     if (this.#descriptor !== null && this.#size + bytes.length > maxBytes) this.#rotate()
     this.#descriptor ??= this.#open()
-    writeSync(this.#descriptor, bytes)
-    this.#size += bytes.length
+    // A full disk may take a part of the bytes.
+    for (let at = 0; at < bytes.length; ) {
+      const written = writeSync(this.#descriptor, bytes, at)
+      at += written
+      this.#size += written
+      this.#isTorn = at < bytes.length
+    }
   }
 
   close(): void {
@@ -50,6 +68,7 @@ export class LogFile {
     makePrivateFolder(dirname(this.#options.path))
     const descriptor = openSync(this.#options.path, 'a', 0o600)
     this.#size = fstatSync(descriptor).size
+    this.#lookedAt = performance.now()
     return descriptor
   }
 

@@ -1,6 +1,7 @@
-import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import type { Logger } from '@svc/plugin-sdk'
 import { type LogEntry, parseLogEntry } from './log-entry.ts'
-import { LogFile, type LogFileOptions } from './log-file.ts'
+import type { LogFileOptions } from './log-file.ts'
+import { RetryingFile } from './retrying-file.ts'
 import { newRingState, Ring, type RingState } from './ring.ts'
 
 /** Maximum memory of all log lines. */
@@ -35,15 +36,14 @@ export class LogStore {
   readonly ring: Ring<string>
   readonly #options: LogStoreOptions
   readonly #followers = new Set<(line: string) => void>()
-  /** Null after a failed write. */
-  #file: LogFile | null
+  #file: RetryingFile | null
   #pending: string[] = []
 
   constructor(options: LogStoreOptions) {
     this.#options = options
     const { kept, maxLines, file } = options
     this.ring = new Ring({ maxItems: maxLines, maxBytes: MAX_LOG_BYTES, bytesOf: line => line.length }, kept.lines)
-    this.#file = file === null ? null : new LogFile(file)
+    this.#file = file === null ? null : new RetryingFile({ ...file, log: options.log, what: 'the log is' })
     kept.writer ??= this
   }
 
@@ -74,6 +74,12 @@ export class LogStore {
     return parsedLines(this.ring.items())
   }
 
+  /** Opens the file again, after another program moved it. */
+  reopen(): void {
+    this.#write()
+    this.#file?.reopen()
+  }
+
   close(): void {
     this.#write()
     this.#file?.close()
@@ -84,13 +90,7 @@ export class LogStore {
     const lines = this.#pending
     this.#pending = []
     if (lines.length === 0) return
-    try {
-      this.#file?.append(lines.join('\n'))
-    } catch (error) {
-      this.#file = null
-      const { file, log } = this.#options
-      log.error(`cannot write ${file?.path}; the log is only kept in memory`, { reason: errorMessage(error) })
-    }
+    this.#file?.append(lines)
   }
 }
 

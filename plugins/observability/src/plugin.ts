@@ -163,6 +163,13 @@ export default definePlugin({
       const flush = (): void => log.close()
       process.on('exit', flush)
       ctx.effect('end of the process', () => void process.off('exit', flush))
+      const reopen = (): void => {
+        log.reopen()
+        requestFile?.reopen()
+      }
+      // Of a command, SIGHUP means that the terminal is gone.
+      if (admin?.isServer === true) process.on('SIGHUP', reopen)
+      ctx.effect('reopening of log files', () => void process.off('SIGHUP', reopen))
     }
 
     const history = new MetricHistory(await kept('metric history', newHistoryState))

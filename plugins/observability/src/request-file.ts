@@ -1,25 +1,27 @@
 import type { AccessRecord } from '@svc/contracts'
-import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import type { Logger } from '@svc/plugin-sdk'
 import type { LogEntry } from './log-entry.ts'
-import { LogFile, type LogFileOptions, readLogLines } from './log-file.ts'
+import { type LogFileOptions, readLogLines } from './log-file.ts'
+import { RetryingFile } from './retrying-file.ts'
 
 /** Appends access records to a file, one JSON line each. The records of one turn of the event loop are one write. */
 export class RequestFile {
-  readonly #path: string
-  readonly #log: Logger
-  /** Null after a failed write. */
-  #file: LogFile | null
+  #file: RetryingFile | null
   #pending: string[] = []
 
   constructor(options: LogFileOptions, log: Logger) {
-    this.#path = options.path
-    this.#log = log
-    this.#file = new LogFile(options)
+    this.#file = new RetryingFile({ ...options, log, what: 'requests are' })
   }
 
   add(record: AccessRecord): void {
     if (this.#file === null) return
     if (this.#pending.push(JSON.stringify(record)) === 1) setImmediate(() => this.#write())
+  }
+
+  /** Opens the file again, after another program moved it. */
+  reopen(): void {
+    this.#write()
+    this.#file?.reopen()
   }
 
   close(): void {
@@ -32,12 +34,7 @@ export class RequestFile {
     const lines = this.#pending
     this.#pending = []
     if (lines.length === 0) return
-    try {
-      this.#file?.append(lines.join('\n'))
-    } catch (error) {
-      this.#file = null
-      this.#log.error(`cannot write ${this.#path}; requests are only kept in memory`, { reason: errorMessage(error) })
-    }
+    this.#file?.append(lines)
   }
 }
 
