@@ -1,5 +1,5 @@
-import type { DashboardRole } from '@svc/contracts'
-import { type CommandDescriptor, type CommandIo, t } from '@svc/plugin-sdk'
+import { type DashboardRole, reservedStdout } from '@svc/contracts'
+import { type CommandDescriptor, type CommandIo, errorMessage, type ServeInstead, t } from '@svc/plugin-sdk'
 import { AddressFile, type ConsoleAddress } from './address.ts'
 import { dashboardErrors } from './errors.ts'
 import { OPERATIONS_PAGE } from './headers.ts'
@@ -7,6 +7,7 @@ import { canOpenBrowser, openBrowser } from './open-browser.ts'
 import { SignInCodes } from './session/codes.ts'
 import { ROLES } from './session/roles.ts'
 import type { Session, Sessions } from './session/sessions.ts'
+import type { OpenSetting } from './settings.ts'
 
 export const dashboardCommand = {
   command: 'dashboard',
@@ -14,6 +15,14 @@ export const dashboardCommand = {
   input: t.object({
     role: t.enum(ROLES, { default: 'owner', description: 'Rights of the session' }),
     print: t.boolean({ default: false, description: 'Print the address instead of opening a browser' })
+  })
+} as const satisfies CommandDescriptor
+
+export const upCommand = {
+  command: 'up',
+  summary: 'Serve this folder and open the console in the browser',
+  input: t.object({
+    open: t.boolean({ default: true, description: 'Open a browser; --no-open prints the address' })
   })
 } as const satisfies CommandDescriptor
 
@@ -35,19 +44,67 @@ export function runDashboard(folder: () => Promise<string>) {
     const address = new AddressFile(data).read()
     if (address === null || !(await answers(address))) throw notServed(address)
     const role = (input.role ?? 'owner') as DashboardRole
-    const { code, expires } = new SignInCodes(data).create(role)
-    const url = `${address.publicUrl ?? address.url}/#code=${code}`
-    if (io.json) {
-      io.stdout.write(`${JSON.stringify({ url, role, expires: new Date(expires).toISOString() })}\n`)
-      return
-    }
-    if (input.print !== true && canOpenBrowser(io.stdout.isTTY === true) && (await openBrowser(url))) {
-      io.stdout.write(`opened the console at ${address.publicUrl ?? address.url}\n`)
-      return
-    }
-    io.stdout.write(`${url}\n`)
-    io.stderr.write('open this address within 60 seconds; it signs in one browser\n')
+    await signIn(data, address, { role, print: input.print === true || !canOpenBrowser(io.stdout.isTTY === true) }, io)
   }
+}
+
+/**
+ * Returns the handler of `svc up`: it opens the console of the server that runs already, or else serves and opens the
+ * console then.
+ */
+export function runUp(folder: () => Promise<string>) {
+  return async (input: Readonly<Record<string, unknown>>, io: CommandIo): Promise<ServeInstead | undefined> => {
+    const data = await folder()
+    const print = input.open === false || !canOpenBrowser(io.stdout.isTTY === true)
+    const how = { role: 'owner', print } as const
+    const running = new AddressFile(data).read()
+    if (running !== null && (await answers(running))) {
+      await signIn(data, running, how, io)
+      return undefined
+    }
+    return { only: [], set: { 'plugins.dashboard.open': io.json ? 'json' : how.print ? 'print' : 'browser' } }
+  }
+}
+
+/**
+ * Opens the console that this process serves, as the setting `open` says. What fails is only reported, since the server
+ * runs.
+ */
+export async function openOwn(data: string, open: OpenSetting): Promise<void> {
+  const address = new AddressFile(data).read()
+  if (open === 'no' || address === null) return
+  const io = { stdout: reservedStdout(), stderr: process.stderr, json: open === 'json' }
+  try {
+    const print = open !== 'browser' || !canOpenBrowser(process.stdout.isTTY === true)
+    await signIn(data, address, { role: 'owner', print }, io)
+  } catch (error) {
+    io.stderr.write(`the console was not opened: ${errorMessage(error)}; run svc dashboard\n`)
+  }
+}
+
+type Output = Pick<CommandIo, 'json' | 'stderr' | 'stdout'>
+
+interface SignIn {
+  readonly role: DashboardRole
+  /** True to print the address instead of opening a browser. */
+  readonly print: boolean
+}
+
+/** Opens the console in the browser with a code that signs in, or prints the address. */
+async function signIn(data: string, address: ConsoleAddress, { role, print }: SignIn, io: Output): Promise<void> {
+  const { code, expires } = new SignInCodes(data).create(role)
+  const origin = address.publicUrl ?? address.url
+  const url = `${origin}/#code=${code}`
+  if (io.json) {
+    io.stdout.write(`${JSON.stringify({ url, role, expires: new Date(expires).toISOString() })}\n`)
+    return
+  }
+  if (!print && (await openBrowser(url))) {
+    io.stdout.write(`opened the console at ${origin}\n`)
+    return
+  }
+  io.stdout.write(`${url}\n`)
+  io.stderr.write('open this address within 60 seconds; it signs in one browser. svc dashboard makes another one\n')
 }
 
 /** Returns the handler of `svc dashboard sessions`. It works on the files, so that it needs no server. */

@@ -12,7 +12,7 @@ import {
 import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
 import { AddressFile, mainAddress } from './address.ts'
 import { CallDoor } from './call-door.ts'
-import { dashboardCommand, runDashboard, runSessions, sessionsCommand } from './commands.ts'
+import { dashboardCommand, openOwn, runDashboard, runSessions, runUp, sessionsCommand, upCommand } from './commands.ts'
 import { ConsoleState } from './console-state.ts'
 import { ModuleFiles } from './files/module-files.ts'
 import { PageFiles } from './files/page-files.ts'
@@ -40,7 +40,7 @@ export default definePlugin({
   requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin, server: ref(httpServer) },
   operations: [inboxOperation, searchOperation, pagesOperation],
-  commands: [dashboardCommand, sessionsCommand],
+  commands: [dashboardCommand, sessionsCommand, upCommand],
   async activate(ctx, { kernel, admin, server }) {
     const { config, log } = ctx
     const readOnly = config.read_only
@@ -51,6 +51,10 @@ export default definePlugin({
     ctx.command(
       dashboardCommand.command,
       runDashboard(() => ctx.dataDirectory())
+    )
+    ctx.command(
+      upCommand.command,
+      runUp(() => ctx.dataDirectory())
     )
     ctx.command(sessionsCommand.command, runSessions(openSessions))
     // A process that runs one command serves no page, and must not touch the files of a running server.
@@ -82,6 +86,11 @@ export default definePlugin({
     ctx.onDrain('address', reason => {
       if (reason !== 'replaced') addressFile.remove()
     })
+    const opening = await ctx.keep(
+      'opening',
+      () => ({ isDone: config.open === 'no' }),
+      () => {}
+    )
     const announce = (): void => {
       const url = mainAddress(server?.available)
       if (url === null) return
@@ -92,7 +101,12 @@ export default definePlugin({
         log.warn(`the address of the console could not be written: ${errorMessage(error)}`, {
           hint: 'svc dashboard cannot sign in until it is'
         })
+        return
       }
+      // Once for each server, not again after a reload.
+      if (opening.isDone) return
+      opening.isDone = true
+      void openOwn(folder, config.open)
     }
 
     const reports = new BrokenReports(admin, log)

@@ -1,4 +1,4 @@
-import { t } from '@svc/plugin-sdk'
+import { type Infer, t } from '@svc/plugin-sdk'
 
 export const settings = t.object({
   read_only: t.boolean({
@@ -14,6 +14,11 @@ export const settings = t.object({
         'Address of the console behind a proxy with TLS, such as https://svc.example.org. Its host must be in allowed_hosts of [plugins.http].'
     })
   ),
+  open: t.enum(['no', 'browser', 'print', 'json'], {
+    default: 'no',
+    description:
+      'What happens with an address that signs in, once the console is served: opened in the browser, printed, or printed as JSON. svc up sets it.'
+  }),
   session_idle_hours: t.integer({
     default: 12,
     minimum: 1,
@@ -27,3 +32,5 @@ export const settings = t.object({
     description: 'Hours after sign-in after which a session ends in any case.'
   })
 })
+
+export type OpenSetting = Infer<typeof settings>['open']
