@@ -1,7 +1,6 @@
 import t from 'tap'
-import { flagsOf } from '../../kernel/src/cli/arguments.ts'
-import { commandTree, walk } from '../../kernel/src/cli/commands.ts'
 import { ownManifests } from '../../tools/docs.ts'
+import { knownCommands } from '../../tools/reference/known-commands.ts'
 import { type Document, documents } from './markdown.ts'
 
 interface ShownCommand {
@@ -29,22 +28,21 @@ function shownCommands({ path, text }: Document): ShownCommand[] {
 }
 
 t.test('every call of svc in a document names a command and options that exist', async t => {
-  const root = commandTree(await ownManifests())
+  const find = knownCommands(await ownManifests())
   const wrong = documents()
     // The generated page shows the usage lines of all commands.
     .filter(({ path }) => !path.startsWith('docs/reference/'))
     .flatMap(shownCommands)
     .flatMap(({ place, words }) => {
       const plain = words.filter(word => !word.startsWith('-'))
-      const { node, path } = walk(root, plain)
+      const { path, isCommand, flags } = find(plain)
       if (path.length === 0) return EXAMPLES.has(plain[0] ?? '') ? [] : [`${place}: svc ${words.join(' ')}`]
       const isHelp = words.includes('--help')
-      if (node.command === undefined && !isHelp) return [`${place}: svc ${words.join(' ')} names no command`]
-      const known = new Set(flagsOf(node.command).map(({ flag }) => flag))
+      if (!isCommand && !isHelp) return [`${place}: svc ${words.join(' ')} names no command`]
       return words
         .filter(word => /^--[a-z]/.test(word))
         .map(word => word.replace(/=.*$/, '').replace(/^--no-/, '--'))
-        .filter(flag => !known.has(flag) && !known.has(flag.replace(/^--/, '--no-')))
+        .filter(flag => !flags.has(flag) && !flags.has(flag.replace(/^--/, '--no-')))
         .map(flag => `${place}: svc ${path.join(' ')} has no ${flag}`)
     })
   t.same(wrong, [])
