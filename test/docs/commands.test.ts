@@ -18,8 +18,11 @@ const CALL = /^(?:\$ )?(?:[A-Z_]+=\S* )*(?:npx )?svc ([a-z].*)$/
 function shownCommands({ path, text }: Document): ShownCommand[] {
   return [...text.matchAll(BLOCK)].flatMap(match => {
     const first = text.slice(0, match.index).split('\n').length + 1
-    return (match[1] ?? '').split('\n').flatMap((line, at): ShownCommand[] => {
-      const [, call] = CALL.exec(line) ?? []
+    const block = match[1] ?? ''
+    // Where commands have a prompt, the other lines are output.
+    const hasPrompt = /^\$ /m.test(block)
+    return block.split('\n').flatMap((line, at): ShownCommand[] => {
+      const [, call] = hasPrompt && !line.startsWith('$ ') ? [] : (CALL.exec(line) ?? [])
       if (call === undefined) return []
       const words = call.replaceAll(/"[^"]*"|'[^']*'/g, 'TEXT').split(/ (?:#|\||&&|;|>|2>)|;/)[0] ?? ''
       return [{ place: `${path}:${first + at}`, words: words.trim().split(/\s+/) }]

@@ -48,8 +48,8 @@ const BODIES: Readonly<Record<HttpErrorForm, (fields: ErrorFields) => (data: unk
     ({ code, message, hint, docs, request_id }) =>
     data => ({ error: { code, message, hint, data, request_id, docs } }),
   plain:
-    ({ code, message, hint, docs, request_id }) =>
-    details => ({ error: message, code, details, hint, request_id, docs }),
+    ({ code, message, hint, request_id }) =>
+    details => ({ error: message, code, details, hint, request_id }),
   openai:
     ({ status, code, message, request_id }) =>
     () => ({

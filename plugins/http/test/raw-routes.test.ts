@@ -99,7 +99,9 @@ tap.test('raw routes', async tap => {
     const failed = await fetch(world.url('/raw/fail/x'), { headers: { 'x-request-id': 'failed-1' } })
     const text = await failed.text()
     tap.equal(failed.status, 500)
-    tap.match(JSON.parse(text), { error: { code: 'HTTP_INTERNAL', request_id: 'failed-1' } })
+    tap.match(JSON.parse(text), {
+      error: { code: 'HTTP_INTERNAL', request_id: 'failed-1', docs: /errors\.md#http_internal$/ }
+    })
     tap.notMatch(text, /abc/)
     const line = world.kernel.log.find(each => each.fields.request_id === 'failed-1')
     tap.match(line, { level: 'error', fields: { plugin: 'raw', method: 'GET', path: '/raw/fail/x' } })
