@@ -44,7 +44,7 @@ async function serveProgram(
   const served = await serve(
     t,
     folder,
-    ['--only', `app-runtime,http,mcp,mesh,mesh-node${plugins}`, ...set],
+    ['--only', `app-runtime,http,mesh,mesh-node${plugins}`, ...set],
     undefined,
     {
       SVC_MESH_ENABLED: '1',

@@ -37,7 +37,7 @@ async function call(url: string, name: string, token?: string): Promise<string> 
 }
 
 t.test('over HTTP without a token, the operator of this machine is a caller with the role owner', async t => {
-  const { url } = await serveApp(t, SOURCE)
+  const { url } = await serveApp(t, SOURCE, {}, undefined, ['mcp'])
   t.equal(await call(url, 'who'), 'local operator')
   t.equal(await call(url, 'for_owners'), 'shared')
   t.equal(await call(url, 'for_admins'), 'RUN_FORBIDDEN')
@@ -62,7 +62,7 @@ t.test('over stdio, the operator of this machine may call every tool', async t =
 
 t.test('a caller with the token of the service has the role of its principal, and is limited', async t => {
   const token = 'the-token-of-the-service-1234'
-  const { url } = await serveApp(t, SOURCE, { 'http.token': token })
+  const { url } = await serveApp(t, SOURCE, { 'http.token': token }, undefined, ['mcp'])
   t.equal(await call(url, 'who', token), 'bearer operator')
   t.equal(await call(url, 'for_owners', token), 'shared')
   t.equal(await call(url, 'for_admins', token), 'RUN_FORBIDDEN')

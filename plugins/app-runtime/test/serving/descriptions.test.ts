@@ -75,7 +75,7 @@ t.before(async () => {
     'public/.secret': 'no',
     'secret.txt': 'no'
   })
-  app = await serveApp(t as never, '', {}, folder)
+  app = await serveApp(t as never, '', {}, folder, ['mcp'])
 })
 
 interface Document {

@@ -45,7 +45,7 @@ secret_key = "secret://env/S3_SECRET_KEY"
 `
   })
   const set = ['program="app.vox"', 'port=0'].flatMap(each => ['--set', `plugins.app-runtime.${each}`])
-  const argv = ['--only', 'app-runtime,http,mcp,secrets,secrets-env', ...set]
+  const argv = ['--only', 'app-runtime,http,secrets,secrets-env', ...set]
   const env = { S3_ACCESS_KEY: keys.accessKey, S3_SECRET_KEY: keys.secretKey }
   const served = await serve(t, folder, argv, undefined, env)
   const app = /app listens on (http:\/\/[^\s"]+)/.exec(await served.line(/app listens on/))?.[1] ?? ''

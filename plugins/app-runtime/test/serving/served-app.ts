@@ -24,7 +24,7 @@ export async function serveApp(
 ): Promise<App> {
   const set = { 'app-runtime.program': 'app.vox', 'app-runtime.port': 0, ...settings }
   const argv = Object.entries(set).flatMap(([key, value]) => ['--set', `plugins.${key}=${JSON.stringify(value)}`])
-  const served = await serve(t, folder, ['--only', ['app-runtime', 'http', 'mcp', ...plugins].join(), ...argv])
+  const served = await serve(t, folder, ['--only', ['app-runtime', 'http', ...plugins].join(), ...argv])
   const line = await served.line(/app listens on (http:\/\/[^\s"]+)|"level":50/)
   const app = /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1]
   if (app === undefined) throw new Error(line)

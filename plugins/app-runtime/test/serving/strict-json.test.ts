@@ -34,7 +34,7 @@ fn take(value: any) to str { "taken" }
 
 let app: App
 t.before(async () => {
-  app = await serveApp(t as never, SOURCE)
+  app = await serveApp(t as never, SOURCE, {}, undefined, ['mcp'])
 })
 
 const REASONS = /appears twice|is not allowed|nested deeper|is not JSON|not accepted as JSON|UTF-8/
