@@ -207,7 +207,7 @@ t.test('svc serve runs only the plugins of --only, with the settings of --profil
 
 t.test('a saved plugin is reloaded, and a new plugin adds its commands', async t => {
   const folder = makeProject(t, files)
-  const server = await serve(t, folder, ['--watch'])
+  const server = await serve(t, folder)
   await daemonStateOf(folder)
   const file = join(folder, 'plugins', 'where', 'src', 'plugin.ts')
   writeFileSync(file, WHERE.replace('word: ctx.config.word', "word: 'changed'"))
