@@ -1,6 +1,6 @@
 import type { PluginManifest } from '@svc/plugin-sdk'
 import { type ErrorRow, sorted } from './error-entries.ts'
-import { anchorOf } from './markdown.ts'
+import { anchorOf, prose } from './markdown.ts'
 
 const MAX_OPERATIONS = 8
 
@@ -36,7 +36,7 @@ function section({ code, status, meaning, advice, owner }: ErrorRow, operations:
 
 /** Cells escape their pipes, and link relative to docs/. */
 function cell(text: string): string {
-  return text.replaceAll('\\|', '|').replaceAll(/\]\((?!https?:|#)/g, '](../')
+  return prose(text.replaceAll('\\|', '|').replaceAll(/\]\((?!https?:|#)/g, '](../'))
 }
 
 function declaringOperations(manifests: readonly PluginManifest[]): ReadonlyMap<string, readonly string[]> {
