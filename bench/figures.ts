@@ -3,13 +3,15 @@ export interface Figure {
   readonly median: number
   readonly min: number
   readonly max: number
+  /** Value of each round, in order; absent in ratios of figures from different rounds. */
+  readonly samples?: readonly number[]
 }
 
 /** Minimum number of rounds for a figure of docs/performance.md. Each round measures all contestants. */
 export const MIN_ROUNDS = 5
 
 export function figureOf(samples: readonly number[]): Figure {
-  return { median: median(samples), min: Math.min(...samples), max: Math.max(...samples) }
+  return { median: median(samples), min: Math.min(...samples), max: Math.max(...samples), samples }
 }
 
 /** Returns the figure of the ratios `over[i] / under[i]`. Both lists have one sample for each round. */

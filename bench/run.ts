@@ -1,11 +1,15 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|hybrid|embeddings|programs|orchestrator|mesh|console|stub-check|reward|search] [--smoke]
+ *   npm run bench [-- --rounds N] [--only kernel|models|hybrid|embeddings|programs|orchestrator|mesh|console|stub-check|reward|search]
+ *     [--smoke | --plot]
  *
  * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
  * keeps the other sections of the document. `--smoke` runs each benchmark for a few seconds, to check that it works,
- * and writes nothing.
+ * and writes nothing. `--plot` measures nothing, and draws the plots of the recorded results.
+ *
+ * The results of a section are recorded in `bench/results`, with what each benchmark printed; its plots in `docs/plots`
+ * are drawn from them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -21,8 +25,9 @@ import { measureMesh } from './mesh.ts'
 import type { ModelServerResult } from './model-server.ts'
 import { measureOrchestrator } from './orchestrator.ts'
 import { measurePrograms } from './programs.ts'
+import { withPlots, writeResults } from './results.ts'
 import { measureReward } from './reward-section.ts'
-import { runBenchmark } from './run-benchmark.ts'
+import { runBenchmark, takeOutputs } from './run-benchmark.ts'
 import { measureSearch } from './search-section.ts'
 import { runSmoke } from './smoke.ts'
 import { measureStubCheck } from './stub-check-section.ts'
@@ -66,9 +71,14 @@ interface Row {
 }
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string' }, only: { type: 'string' }, smoke: { type: 'boolean', default: false } }
+  options: {
+    rounds: { type: 'string' },
+    only: { type: 'string' },
+    smoke: { type: 'boolean', default: false },
+    plot: { type: 'boolean', default: false }
+  }
 })
-const { only, smoke } = values
+const { only, smoke, plot } = values
 const names = Object.keys(SECTIONS) as readonly Section[]
 const measures: Readonly<Partial<Record<Section, () => Promise<string[]>>>> = {
   kernel: measureKernel,
@@ -92,9 +102,10 @@ else {
   const parts: string[] = []
   for (const name of names) {
     // A section that is not measured here is kept as it is.
-    const measure = only === undefined || only === name ? measures[name] : undefined
+    const measure = !plot && (only === undefined || only === name) ? measures[name] : undefined
     const body = measure === undefined ? before[name] : `${(await measure()).join('\n')}\n`
-    if (body !== '') parts.push(`${SECTIONS[name]}${body.trimEnd()}\n`)
+    if (measure !== undefined) writeResults(name, body, takeOutputs())
+    if (body !== '') parts.push(`${SECTIONS[name]}${withPlots(name, body).trimEnd()}\n`)
   }
   const text = parts.join('\n')
   writeFileSync(target, text)

@@ -1,4 +1,5 @@
 import type { Figure } from '../figures.ts'
+import { DARK_STYLE } from '../plot.ts'
 
 export interface PlotPoint {
   readonly x: number
@@ -74,10 +75,20 @@ export function logPlot({ title, xLabel, yLabel, series, line }: PlotOptions): s
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" role="img">`,
     `<title>${escaped(title)}</title>`,
+    `<desc>${escaped(described(xLabel, yLabel, series))}</desc>`,
+    DARK_STYLE,
     ...parts,
     '</svg>',
     ''
   ].join('\n')
+}
+
+/** Returns the medians as text, for readers who cannot see the plot. */
+function described(xLabel: string, yLabel: string, series: readonly PlotSeries[]): string {
+  const lines = series.map(
+    ({ name, points }) => `${name}: ${points.map(({ x, y }) => `${x}: ${Number(y.median.toPrecision(3))}`).join(', ')}`
+  )
+  return `${yLabel} by ${xLabel}. ${lines.join('. ')}.`
 }
 
 interface Axis {

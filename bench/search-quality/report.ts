@@ -1,3 +1,4 @@
+import { DARK_STYLE } from '../plot.ts'
 import type { JudgedQuestion } from './judged.ts'
 import { interval, mean } from './measures.ts'
 
@@ -113,8 +114,10 @@ export function plot(scores: readonly SystemScores[]): string {
       bar(passage, 22, '#93c5fd')
     ]
   })
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="13" fill="#374151">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="13" fill="#374151" role="img">
 <title>nDCG@10 of the search by system</title>
+<desc>${rows.map(row => `${row.name}: files ${row.file.toFixed(3)}${row.passage === null ? '' : `, passages ${row.passage.toFixed(3)}`}`).join('. ')}.</desc>
+${DARK_STYLE}
 <rect width="${WIDTH}" height="${height}" fill="#ffffff"/>
 <rect x="${left}" y="12" width="12" height="12" fill="#2563eb"/><text x="${left + 18}" y="23">files</text>
 <rect x="${left + 80}" y="12" width="12" height="12" fill="#93c5fd"/><text x="${left + 98}" y="23">passages</text>

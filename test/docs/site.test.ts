@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { figuresIn, plotsOf, readResults, withoutPlots } from '../../bench/results.ts'
 import { pictures } from '../../tools/pictures.ts'
 import { brokenLinks } from '../../tools/site/check.ts'
 import { siteTarget } from '../../tools/site/links.ts'
@@ -62,5 +63,32 @@ t.test('the check of a built site finds broken links, anchors, images and foreig
 
 t.test('docs/pictures is what tools/pictures.ts draws', t => {
   for (const [path, text] of pictures()) t.equal(readFileSync(join(ROOT, path), 'utf8'), text, path)
+  t.end()
+})
+
+t.test('docs/plots is what the bench draws from bench/results, and docs/performance.md shows all of it', t => {
+  const shown = readFileSync(join(ROOT, 'docs/performance.md'), 'utf8')
+  const files = readdirSync(join(ROOT, 'bench/results'))
+  for (const section of files.map(file => file.replace(/\.json$/, ''))) {
+    const results = readResults(section)
+    for (const [name, svg] of results === undefined ? [] : plotsOf(results)) {
+      t.equal(readFileSync(join(ROOT, 'docs/plots', name), 'utf8'), svg, name)
+      t.ok(shown.includes(`](plots/${name})`), `${name} is shown`)
+    }
+  }
+  t.ok(files.length > 0)
+  t.end()
+})
+
+t.test('the recorded figures are those in the tables of docs/performance.md', t => {
+  const document = withoutPlots(readFileSync(join(ROOT, 'docs/performance.md'), 'utf8'))
+  const rows = figuresIn(document).map(({ what, value }) => `${what}: ${value.median}`)
+  const recorded = readdirSync(join(ROOT, 'bench/results')).flatMap(
+    file => readResults(file.replace(/\.json$/, ''))?.figures.map(({ what, value }) => `${what}: ${value.median}`) ?? []
+  )
+  t.same(
+    recorded.filter(row => !rows.includes(row)),
+    []
+  )
   t.end()
 })
