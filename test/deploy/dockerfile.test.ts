@@ -8,7 +8,11 @@ const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
 
 /** Lines of each stage by its name, with continued lines joined and without comments. */
 function stages(): Map<string, string[]> {
-  const lines = text.replaceAll(/^#.*\n/gm, '').replaceAll(/\\\n\s*/g, ' ').split('\n').filter(Boolean)
+  const lines = text
+    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, ' ')
+    .split('\n')
+    .filter(Boolean)
   const found = new Map<string, string[]>()
   for (const line of lines) {
     const name = /^FROM \S+ AS (\S+)$/.exec(line)?.[1]

@@ -1,9 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
-import { once } from 'node:events'
-import { spawn } from 'node:child_process'
 import { tsImport } from 'tsx/esm/api'
 import { runSvc } from '../e2e/run-svc.ts'
 import { makeProject } from '../e2e/served-project.ts'
@@ -49,7 +49,7 @@ t.test('with the settings of the image, svc refuses to serve without a token', a
 t.test('every file of settings for a deployment is valid', async t => {
   for (const file of filesWith(DEPLOY, '.toml')) {
     const folder = makeProject(t, { 'svc.toml': readFileSync(file, 'utf8') })
-    const { code, stderr, stdout } = await runSvc(folder, ['config', 'check'])
+    const { code, stderr, stdout } = await runSvc(folder, ['config', 'validate'])
     t.equal(code, 0, `${file.slice(ROOT.length + 1)}: ${stderr}${stdout}`)
   }
 })
@@ -60,12 +60,23 @@ t.test('the image keeps what programs read and licences require', async t => {
     lib: {
       node_modules: {
         '@svc': {
-          'plugin-a': { dist: { 'plugin.cjs': '', 'plugin.map': '', 'types.d.ts': '' }, 'template.ts': '', 'page.md': '' }
+          'plugin-a': {
+            dist: { 'plugin.cjs': '', 'plugin.map': '', 'types.d.ts': '' },
+            'template.ts': '',
+            'page.md': ''
+          }
         }
       }
     },
     node_modules: {
-      library: { 'index.js': '', 'index.js.map': '', 'index.d.ts': '', 'README.md': '', 'LICENSE.md': '', 'NOTICE.md': '' },
+      library: {
+        'index.js': '',
+        'index.js.map': '',
+        'index.d.ts': '',
+        'README.md': '',
+        'LICENSE.md': '',
+        'NOTICE.md': ''
+      },
       'sql.js': { dist: { 'sql-wasm.js': '', 'sql-wasm.wasm': '', 'sql-wasm-debug.js': '', 'sql-asm.js': '' } },
       '@libsql': { 'linux-x64-gnu': { 'index.node': '' }, 'linux-x64-musl': { 'index.node': '' } }
     }

@@ -63,20 +63,25 @@ t.test('the pod has one process, time to stop, and probes that pass any setting 
   t.equal(pod.terminationGracePeriodSeconds, 75)
   const paths = { startupProbe: '/ready', readinessProbe: '/ready', livenessProbe: '/health' }
   for (const [probe, path] of Object.entries(paths))
-    t.match(container[probe].httpGet, { path, port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] }, probe)
+    t.match(
+      container[probe].httpGet,
+      { path, port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] },
+      probe
+    )
   t.notOk(container.env, 'secrets are files')
 })
 
 t.test('every volume of the pod is declared, and the names of the manifests belong together', async t => {
   const declared = [...pod.volumes, ...stateful.spec.volumeClaimTemplates.map((each: any) => each.metadata)]
-  t.same(
-    container.volumeMounts.map((each: any) => each.name).sort(),
-    declared.map((each: any) => each.name).sort()
-  )
+  t.same(container.volumeMounts.map((each: any) => each.name).sort(), declared.map((each: any) => each.name).sort())
   const labels = stateful.spec.template.metadata.labels
   const [service] = readYaml(join(KUBERNETES, 'base', 'service.yaml'))
   const [policy] = readYaml(join(KUBERNETES, 'base', 'network-policy.yaml'))
-  for (const selector of [stateful.spec.selector.matchLabels, service.spec.selector, policy.spec.podSelector.matchLabels])
+  for (const selector of [
+    stateful.spec.selector.matchLabels,
+    service.spec.selector,
+    policy.spec.podSelector.matchLabels
+  ])
     t.same(selector, labels)
   t.equal(service.metadata.name, stateful.spec.serviceName)
   t.equal(service.spec.ports[0].targetPort, container.ports[0].name)

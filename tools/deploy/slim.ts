@@ -30,7 +30,7 @@ export function slim(folder: string): void {
       const path = join(entry.parentPath, entry.name)
       const name = relative(folder, path)
       if (!entry.isFile() || !UNREAD.test(name) || NOTICE.test(name)) continue
-      // Plugins read templates and examples of their own, which may have any ending.
+      // Plugins read their templates and examples, which may have any ending.
       if (isOwn(name) && !/\.(?:map|d\.[cm]?ts)$/.test(name)) continue
       rmSync(path)
     }

@@ -1,9 +1,16 @@
 import { type CommandDescriptor, t } from '@svc/plugin-sdk'
 
+/** The command line passes options as they are: `options.ts` checks them and adds defaults. */
+export const NAME = '^[a-z][a-z0-9-]{0,63}$'
+export const CREDENTIAL = '^[A-Za-z0-9_-][A-Za-z0-9_.-]*:/[^\\n]+$'
+export const MEMORY = '^([1-9][0-9]*[KMGT]?|[1-9][0-9]?%|100%)$'
+export const DEFAULT_NAME = 'svc'
+export const DEFAULT_MEMORY = '80%'
+
 const user = t.boolean({ default: false, description: 'Your own service, without root.' })
 const name = t.string({
-  default: 'svc',
-  pattern: '^[a-z][a-z0-9-]{0,63}$',
+  default: DEFAULT_NAME,
+  pattern: NAME,
   description: 'Name of the service.'
 })
 
@@ -12,13 +19,13 @@ export const installInput = t.object({
   name,
   profile: t.optional(t.string({ minLength: 1, description: 'Profile to serve, such as model-server.' })),
   run_as: t.optional(t.string({ minLength: 1, description: 'User that runs svc. Default: the owner of the project.' })),
-  credential: t.array(t.string({ pattern: '^[A-Za-z0-9_-][A-Za-z0-9_.-]*:/.+$' }), {
+  credential: t.array(t.string({ pattern: CREDENTIAL }), {
     default: [],
     description: 'NAME:FILE, readable as secret://file/NAME; repeatable; only systemd.'
   }),
   memory_max: t.string({
-    default: '80%',
-    pattern: '^([1-9][0-9]*[KMGT]?|[1-9][0-9]?%|100%)$',
+    default: DEFAULT_MEMORY,
+    pattern: MEMORY,
     description: 'Memory above which the service is restarted, such as 8G; only systemd.'
   }),
   gpu: t.boolean({ default: false, description: 'Let the service use GPUs; only systemd needs it.' }),

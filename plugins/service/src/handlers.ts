@@ -1,10 +1,11 @@
 import { join } from 'node:path'
-import { type CommandIo, defined, type Infer } from '@svc/plugin-sdk'
+import { type CommandIo, defined } from '@svc/plugin-sdk'
 import { accountOf } from './account.ts'
-import type { installInput, statusInput, uninstallInput } from './commands.ts'
+import { DEFAULT_MEMORY } from './commands.ts'
 import { serviceErrors } from './errors.ts'
 import { makeFolders, readOwn, removeFile, replaceFile } from './files.ts'
 import { launchd } from './launchd.ts'
+import type { InstallOptions, ServiceOptions } from './options.ts'
 import type { ServiceManager, ServiceSpec } from './service.ts'
 import type { System } from './system.ts'
 import { systemd } from './systemd.ts'
@@ -20,7 +21,7 @@ export interface Services {
 type Output = Pick<CommandIo, 'stdout' | 'json'>
 
 /** Installs or replaces the service. With `dry_run`, prints its file. */
-export async function install(services: Services, input: Infer<typeof installInput>, io: Output): Promise<number> {
+export async function install(services: Services, input: InstallOptions, io: Output): Promise<number> {
   const { system, project } = services
   const manager = managerOf(system, input)
   const { user, name, profile, dry_run, start } = input
@@ -73,7 +74,7 @@ export async function install(services: Services, input: Infer<typeof installInp
 }
 
 /** Stops the service and removes its file. Its project and data stay. */
-export async function uninstall(services: Services, input: Infer<typeof uninstallInput>, io: Output): Promise<number> {
+export async function uninstall(services: Services, input: ServiceOptions, io: Output): Promise<number> {
   const { system } = services
   const manager = managerOf(system, input)
   const { file } = manager
@@ -92,7 +93,7 @@ export async function uninstall(services: Services, input: Infer<typeof uninstal
 }
 
 /** Shows the service. The exit code is 0 while it runs, else 1. */
-export async function status(services: Services, input: Infer<typeof statusInput>, io: Output): Promise<number> {
+export async function status(services: Services, input: ServiceOptions, io: Output): Promise<number> {
   const manager = managerOf(services.system, input)
   const { kind, file } = manager
   if (readOwn(file) === null) throw notInstalled(input.name, file)
@@ -115,7 +116,7 @@ export async function status(services: Services, input: Infer<typeof statusInput
   return state === 'active' ? 0 : 1
 }
 
-function managerOf(system: System, { name, user }: { readonly name: string; readonly user: boolean }): ServiceManager {
+function managerOf(system: System, { name, user }: ServiceOptions): ServiceManager {
   if (system.platform === 'linux') return systemd(system, name, user)
   if (system.platform === 'darwin') return launchd(system, name, user)
   throw serviceErrors.create('SRV_UNSUPPORTED', `svc service: ${system.platform} has neither systemd nor launchd`, {
@@ -123,8 +124,12 @@ function managerOf(system: System, { name, user }: { readonly name: string; read
   })
 }
 
-function refuseSystemdOptions({ credential, memory_max, gpu }: Infer<typeof installInput>): void {
-  const given = [credential.length > 0 && '--credential', memory_max !== '80%' && '--memory-max', gpu && '--gpu']
+function refuseSystemdOptions({ credential, memory_max, gpu }: InstallOptions): void {
+  const given = [
+    credential.length > 0 && '--credential',
+    memory_max !== DEFAULT_MEMORY && '--memory-max',
+    gpu && '--gpu'
+  ]
   const names = given.filter(each => each !== false)
   if (names.length === 0) return
   throw serviceErrors.create('SRV_OPTIONS', `${names.join(', ')}: launchd has nothing like it; leave it out`)
@@ -133,7 +138,7 @@ function refuseSystemdOptions({ credential, memory_max, gpu }: Infer<typeof inst
 function requireRights({ uid }: System, user: boolean): void {
   if (user || uid === 0) return
   throw serviceErrors.create('SRV_PERMISSION', 'svc service: only root can change a service of the system', {
-    hint: 'use sudo, or add --user for a service of your own'
+    hint: 'use sudo, or add --user for a service without root'
   })
 }
 

@@ -1,28 +1,31 @@
-import { type CommandHandler, type CommandIo, definePlugin, type Infer } from '@svc/plugin-sdk'
-import { installCommand, type installInput, statusCommand, uninstallCommand, type uninstallInput } from './commands.ts'
+import { type CommandIo, definePlugin } from '@svc/plugin-sdk'
+import { installCommand, statusCommand, uninstallCommand } from './commands.ts'
 import { serviceErrors } from './errors.ts'
+import type { Services } from './handlers.ts'
+import { installOptions, serviceOptions } from './options.ts'
 
 export default definePlugin({
   name: 'service',
   summary: 'Starts svc with the machine, by systemd or launchd',
   commands: [installCommand, uninstallCommand, statusCommand],
   activate(ctx) {
-    const run =
-      (name: 'install' | 'uninstall' | 'status'): CommandHandler =>
-      async (input, io) => {
-        const [handlers, { thisSystem }] = await Promise.all([import('./handlers.ts'), import('./system.ts')])
-        const services = {
-          system: thisSystem(process.env, io.signal),
-          project: ctx.projectRoot,
-          node: process.execPath,
-          program: programOf(process.argv)
-        }
-        if (name === 'install') return handlers.install(services, input as unknown as Infer<typeof installInput>, io)
-        return handlers[name](services, input as unknown as Infer<typeof uninstallInput>, io satisfies CommandIo)
-      }
-    ctx.command(installCommand.command, run('install'))
-    ctx.command(uninstallCommand.command, run('uninstall'))
-    ctx.command(statusCommand.command, run('status'))
+    const servicesOf = async ({ signal }: CommandIo): Promise<Services> => {
+      const { thisSystem } = await import('./system.ts')
+      const system = thisSystem(process.env, signal)
+      return { system, project: ctx.projectRoot, node: process.execPath, program: programOf(process.argv) }
+    }
+    ctx.command(installCommand.command, async (input, io) => {
+      const { install } = await import('./handlers.ts')
+      return install(await servicesOf(io), installOptions(input), io)
+    })
+    ctx.command(uninstallCommand.command, async (input, io) => {
+      const { uninstall } = await import('./handlers.ts')
+      return uninstall(await servicesOf(io), serviceOptions(input), io)
+    })
+    ctx.command(statusCommand.command, async (input, io) => {
+      const { status } = await import('./handlers.ts')
+      return status(await servicesOf(io), serviceOptions(input), io)
+    })
   }
 })
 

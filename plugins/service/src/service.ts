@@ -1,4 +1,4 @@
-/** What a service runs, independent of the service manager. */
+/** Description of a service, independent of the service manager. */
 export interface ServiceSpec {
   readonly name: string
   /** Whether it belongs to a user's session manager instead of the system's. */

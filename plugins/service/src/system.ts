@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { homedir, userInfo } from 'node:os'
 import { serviceErrors } from './errors.ts'
 
-/** What this plugin needs of the operating system. */
+/** Operating system, as far as this plugin needs it. */
 export interface System {
   readonly platform: NodeJS.Platform
   readonly uid: number

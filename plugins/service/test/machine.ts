@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import type { Ran, Services, System } from '#root'
+import { installOptions, type Ran, type Services, type System } from '#root'
 
 export interface Machine {
   readonly services: Services
@@ -46,18 +46,8 @@ function ids(): { readonly uid: number; readonly gid: number } {
   return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
 }
 
-export const DEFAULTS = {
-  user: false,
-  name: 'svc',
-  run_as: 'ada',
-  credential: [] as string[],
-  memory_max: '80%',
-  gpu: false,
-  start: true,
-  dry_run: false
-}
-
-export const USER = { ...DEFAULTS, user: true, run_as: undefined }
+export const DEFAULTS = installOptions({ run_as: 'ada' })
+export const USER = installOptions({ user: true })
 
 /** Runs a handler, and returns its exit code and its output. */
 export async function output(

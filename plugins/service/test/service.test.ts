@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { install, MARK, status, uninstall } from '#root'
+import { install, installOptions, MARK, serviceOptions, status, uninstall } from '#root'
 import { DEFAULTS, makeMachine, output, USER } from './machine.ts'
 
 const UNIT = 'etc/systemd/system/svc.service'
@@ -71,7 +71,7 @@ t.test('a service of the system needs root, and never runs as root by accident',
   )
   const root = makeMachine(t.testdir(), { answers: { 'getent passwd': { stdout: 'root:x:0:0::/root:/bin/sh\n' } } })
   await t.rejects(
-    output(io => install(root.services, { ...DEFAULTS, run_as: undefined }, io)),
+    output(io => install(root.services, installOptions({}), io)),
     { code: 'SRV_USER' }
   )
 })
@@ -183,4 +183,16 @@ t.test('on macOS, status reads what launchctl prints', async t => {
   t.match({ ...JSON.parse(running.text), code: running.code }, { state: 'active', pid: 77, enabled: true, code: 0 })
   print.stdout = 'gui/501/dev.svc = {\n\tstate = not running\n\tlast exit code = 78\n}\n'
   t.match(await output(io => status(services, USER, io)), { code: 1, text: /^dev|^svc: failed/ })
+})
+
+t.test('options have defaults, and a wrong one is an error that says how to write it', async t => {
+  t.match(installOptions({}), { user: false, name: 'svc', memory_max: '80%', start: true, credential: [] })
+  for (const given of [
+    { name: '../x' },
+    { credential: ['http_token'] },
+    { credential: ['a:/b\nUser=root'] },
+    { memory_max: 'much' }
+  ])
+    t.throws(() => installOptions(given), { code: 'SRV_OPTIONS', hint: /^write / })
+  t.throws(() => serviceOptions({ name: 'a b' }), { code: 'SRV_OPTIONS' })
 })
