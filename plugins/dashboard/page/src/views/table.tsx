@@ -7,6 +7,7 @@ import { navigate } from '../router.ts'
 import { useSource } from '../source.ts'
 import { consoleState, mayCall } from '../state.ts'
 import { isEmpty, Value } from '../value.tsx'
+import { actionsWidth } from './actions-width.ts'
 import { columnWidths } from './column-widths.ts'
 import { columnFormat, compareValues, NUMERIC, rowSchema, type ShownColumn, shownColumns } from './columns.ts'
 import { FilterBar, filteredRows, filterValues, isAsked, isChosen, isFiltered, NoMatch } from './filters.tsx'
@@ -16,9 +17,6 @@ import type { ViewProps } from './view.tsx'
 import { useVirtualRows } from './virtual.ts'
 
 const ROW_HEIGHT = 38
-/** Width of one action button, and of all together, in pixels. */
-const ACTION_WIDTH = 96
-const MAX_ACTIONS_WIDTH = 300
 const SAMPLED_ROWS = 50
 /** Below this number of rows, a table without filters does not show how many it has. */
 const COUNTED_ROWS = 10
@@ -121,14 +119,14 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
   const virtual = useVirtualRows(scroller, rows.length, ROW_HEIGHT)
   const actions = (consoleState.value?.actions ?? []).filter(
     ({ on, operation }) => on === kind && mayCall(operation)
-  ).length
+  )
   const formats = columns.map(column => columnFormat(column, rows[0]))
   const names = columns.map(({ field }) => field).join(' ')
   const sampled = Math.min(rows.length, SAMPLED_ROWS)
   const widths = useMemo(() => columnWidths(columns, rows.slice(0, sampled)), [names, sampled])
   const template = [
     ...widths,
-    ...(actions === 0 ? [] : [`${Math.min(actions * ACTION_WIDTH, MAX_ACTIONS_WIDTH)}px`])
+    ...(actions.length === 0 ? [] : [`${actionsWidth(actions)}px`])
   ].join(' ')
 
   const open = (index: number): void => {
@@ -167,7 +165,7 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
               </div>
             )
           })}
-          {actions > 0 ? (
+          {actions.length > 0 ? (
             <div role="columnheader" class="cell end">
               <span class="visually-hidden">actions</span>
             </div>
@@ -203,7 +201,7 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
                 {columns.map((column, at) => (
                   <Cell key={column.field} column={column} row={row} scope={scope} to={at === 0 ? to : null} />
                 ))}
-                {actions > 0 ? (
+                {actions.length > 0 ? (
                   <div role="cell" class="cell end">
                     <ActionButtons kind={kind} row={row} name={nameOf(row, columns[0]?.field, keyField)} compact />
                   </div>
