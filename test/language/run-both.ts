@@ -122,7 +122,7 @@ function scriptOf(text: string, filename: string): Script {
 function runModules(files: ReadonlyMap<string, string>, print: (line: string) => void): void {
   const loaded = new Map<string, Record<string, unknown>>()
   const context = createContext({
-    console: { log: (...values: unknown[]) => print(values.map(shown).join(' ')) }
+    console: { log: (...values: unknown[]) => print(values.map(logged).join(' ')) }
   })
   const load = (specifier: string): Record<string, unknown> => {
     if (ABSENT.has(specifier)) return {}
@@ -141,8 +141,14 @@ function runModules(files: ReadonlyMap<string, string>, print: (line: string) =>
   new Script('main()').runInContext(context, { timeout: 5_000 })
 }
 
+/** Writes a value that a page logs. Values in lists and objects are logged as they are, and shown by the browser. */
+function logged(value: unknown): string {
+  return typeof value === 'number' ? String(value) : shown(value)
+}
+
 /** Writes a value as \`print\` does on a server. */
 function shown(value: unknown): string {
+  if (typeof value === 'number' && /e/.test(String(value))) return withoutExponent(value)
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return 'None'
   if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`
@@ -155,4 +161,9 @@ function shown(value: unknown): string {
   return `{${Object.entries(value)
     .map(([key, each]) => `${key}: ${shown(each)}`)
     .join(', ')}}`
+}
+
+function withoutExponent(value: number): string {
+  const maximumSignificantDigits = String(value).replace(/e.*/, '').replace(/\D/g, '').length
+  return value.toLocaleString('en-US', { useGrouping: false, maximumSignificantDigits })
 }

@@ -6,7 +6,7 @@ import { literal } from './names.ts'
 import { type Binding, Scope } from './scope.ts'
 import { textShape } from './text-shape.ts'
 import { hasToWait } from './uses.ts'
-import { ANY } from './value-types.ts'
+import { ANY, isNamed } from './value-types.ts'
 
 /** The TypeScript function that is being generated. */
 export interface FunctionFrame {
@@ -310,6 +310,7 @@ export function constant(e: Emitter, name: string): TypeScriptCode {
 
 /** Returns a value as the text that `str` and `print` make of it. */
 export function textOf(e: Emitter, value: TypeScriptCode, type: Hir.Type): TypeScriptCode {
+  if (isNamed(type, 'float')) return call(e.file.helper('float_text'), value.doc)
   const shape = textShape(type, e.file.program)
   return shape === null ? call(e.file.helper('text'), value.doc) : call(e.file.helper('text_of'), value.doc, shape)
 }

@@ -72,7 +72,7 @@ function lengthOf(e: Emitter, value: TypeScriptCode, type: Hir.Type): TypeScript
 
 function asText(e: Emitter, value: TypeScriptCode, type: Hir.Type): TypeScriptCode {
   if (isNamed(type, 'str', 'char', 'dec')) return value
-  return isNamed(type, 'int', 'float', 'bool') ? call('String', value.doc) : textOf(e, value, type)
+  return isNamed(type, 'int', 'bool') ? call('String', value.doc) : textOf(e, value, type)
 }
 
 const text: FunctionTranslation = invocation => asText(invocation.e, first(invocation), invocation.types[0] ?? ANY)
@@ -103,7 +103,7 @@ const FUNCTIONS: ReadonlyMap<string, FunctionTranslation> = new Map(
       const { e, args, types } = invocation
       const shown = args.map((each, index) => {
         const type = types[index] ?? ANY
-        return textShape(type, e.file.program) === null ? each : textOf(e, each, type)
+        return isNamed(type, 'float') || textShape(type, e.file.program) !== null ? textOf(e, each, type) : each
       })
       return call('console.log', ...shown.map(each => each.doc))
     },

@@ -140,7 +140,9 @@ export function infixCode(left: TypeScriptCode, sign: string, right: TypeScriptC
 /** Returns the concatenation of a string and another value. */
 function joined(e: Emitter, left: Operand, right: Operand): TypeScriptCode {
   const textOperand = ({ code: value, type }: Operand, level: Level): Doc =>
-    isScalar(type) || isNamed(type, 'dec') ? operand(value, level) : textOf(e, value, type).doc
+    (isScalar(type) && !isNamed(type, 'float')) || isNamed(type, 'dec')
+      ? operand(value, level)
+      : textOf(e, value, type).doc
   return code(infix(textOperand(left, Level.sum), '+', textOperand(right, Level.product)), Level.sum)
 }
 

@@ -22,6 +22,7 @@ export function text(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return 'None'
   if (Array.isArray(value)) return \`[\${value.map(text).join(', ')}]\`
+  if (typeof value === 'number') return float_text(value)
   if (typeof value !== 'object') return String(value)
   const { _tag, ...fields } = value as Record<string, unknown>
   if (typeof _tag === 'string') {
@@ -29,6 +30,19 @@ export function text(value: unknown): string {
     return held.length === 0 ? _tag : \`\${_tag}(\${held.map(text).join(', ')})\`
   }
   return \`{\${Object.entries(value).map(([key, each]) => \`\${key}: \${text(each)}\`).join(', ')}}\`
+}
+`,
+    needs: ['float_text']
+  },
+  float_text: {
+    source: `/** Formats a float like \`str\` and \`print\`: without an exponent. */
+export function float_text(value: number): string {
+  const [digits = '', power] = String(value).split('e')
+  if (power === undefined) return digits
+  const sign = value < 0 ? '-' : ''
+  const all = digits.replace(/[-.]/g, '')
+  const exponent = Number(power)
+  return exponent < 0 ? \`\${sign}0.\${'0'.repeat(-exponent - 1)}\${all}\` : sign + all.padEnd(exponent + 1, '0')
 }
 `
   },
