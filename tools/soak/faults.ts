@@ -21,7 +21,7 @@ export interface FaultContext {
 
 const MAX_DRAIN_MS = 120_000
 
-/** What happens to the nodes during the load. */
+/** Faults that the nodes suffer during the load. */
 export class Faults {
   readonly #context: FaultContext
   readonly #settings = new Map<SvcNode, Changeable>()

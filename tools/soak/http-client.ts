@@ -23,7 +23,7 @@ export interface RequestOptions {
   readonly isOllama?: boolean
 }
 
-/** Sends requests over connections that stay open, and tells typed refusals from other failures. */
+/** Sends requests over connections that stay open, and distinguishes typed refusals from other failures. */
 export class HttpClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 8, timeout: IDLE_MS })
 

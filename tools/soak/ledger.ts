@@ -1,7 +1,7 @@
 /** Name of a process of svc in the soak. */
 export type NodeName = 'one' | 'two'
 
-/** What a fault disturbs: a whole process, one of its plugins, or the network between the nodes. */
+/** Part that a fault disturbs: a whole process, one of its plugins, or the network between the nodes. */
 export type Part = NodeName | 'network' | `${NodeName}/${string}`
 
 /** Time in which errors of a part are expected. */

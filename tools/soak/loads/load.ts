@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FaultWindow, Ledger } from '../ledger.ts'
 import type { SvcNode } from '../svc-node.ts'
 
-/** What the loads share. */
+/** Parts of the run that all loads use. */
 export interface LoadContext {
   readonly nodes: readonly [SvcNode, SvcNode]
   readonly ledger: Ledger
