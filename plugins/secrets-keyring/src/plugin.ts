@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { secretBackend, secretErrors, secretKeyring } from '@svc/contracts'
+import { backupParts, secretBackend, secretErrors, secretKeyring } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { Keyring, openOsEntry } from './keyring.ts'
 import { type Settings, settings } from './settings.ts'
@@ -14,6 +14,7 @@ export default definePlugin({
   summary: 'Secrets in the keyring of the operating system, or in private files',
   config: settings,
   provides: [secretKeyring, backend],
+  contributes: [backupParts],
   permissions: {
     fsRead: ['*'],
     fsWrite: ['*'],
@@ -25,6 +26,14 @@ export default definePlugin({
     const place = folder === undefined ? join(homedir(), '.vox', 'keyring') : resolve(ctx.projectRoot, folder)
     const keyring = new Keyring({ store, folder: place, timeoutMs, open: openOsEntry })
     ctx.provide(secretKeyring, keyring)
+    // Other projects of the user share the default folder.
+    if (folder !== undefined)
+      ctx.contribute(backupParts, {
+        name: 'secrets-keyring',
+        summary: 'private files of the keyring',
+        kind: 'keys',
+        paths: () => [place]
+      })
     ctx.provide(backend, {
       async resolve(name) {
         const secret = await keyring.get(COLLECTION, name)
