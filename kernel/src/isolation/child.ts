@@ -15,7 +15,7 @@ import { assertComplete, createContext } from '../core/context.ts'
 import { kernelErrors } from '../core/errors.ts'
 import { Keep } from '../core/keep.ts'
 import { newCallStats, Unit } from '../core/unit.ts'
-import { evaluate, preload } from '../loader/evaluate.ts'
+import { codeOf, evaluate, preload } from '../loader/evaluate.ts'
 import { Channel, type Exchange, type Port } from './channel.ts'
 import { confineProcess } from './confine.ts'
 import {
@@ -80,7 +80,7 @@ async function activate(request: Activation): Promise<Contributions> {
   unit = born
   const text = await readFile(request.bundle, 'utf8')
   const { plugin, guards } = evaluate(
-    { name: NAME, root: packageRoot, text, preloaded: await preload(packageRoot, text) },
+    codeOf({ name: NAME, root: packageRoot, text }, await preload(packageRoot, text)),
     {},
     {
       effect: (label, disposer) => born.scope.effect(label, disposer),

@@ -32,11 +32,19 @@ export interface PluginCode {
   readonly name: string
   /** Package folder. */
   readonly root: string
-  /** CommonJS with an inline source map. */
-  readonly text: string
+  /** Function body that runs the module. V8 keeps the same string as the source of the function. */
+  readonly body: string
+  /** Comment with the source map; empty if there is none, or if it is in a file next to the code cache. */
+  readonly map: string
   /** Packages that `require` cannot load, by specifier; see {@link preload}. */
   readonly preloaded: ReadonlyMap<string, unknown>
   readonly cached?: CachedCode
+}
+
+/** Text of a plugin and what belongs to it. */
+export interface PluginText extends Pick<PluginCode, 'name' | 'root' | 'cached'> {
+  /** CommonJS with an inline source map. */
+  readonly text: string
 }
 
 export interface EvaluateOptions {
@@ -121,12 +129,25 @@ export async function preload(root: string, text: string): Promise<ReadonlyMap<s
 }
 
 /** Loads the packages that the module body needs and `require` cannot load. Returns the code with them. */
-export async function withPackages(code: Omit<PluginCode, 'preloaded'>): Promise<PluginCode> {
-  const { root, text, cached } = code
-  if (cached === undefined) return { ...code, preloaded: await preload(root, text) }
+export async function withPackages(plugin: PluginText): Promise<PluginCode> {
+  const { root, text, cached } = plugin
+  if (cached === undefined) return codeOf(plugin, await preload(root, text))
   const file = bundlePath(root)
   const load = async (specifier: string) => [specifier, await importFrom(file, specifier)] as const
-  return { ...code, preloaded: new Map(await Promise.all(cached.imports.map(load))) }
+  return codeOf(plugin, new Map(await Promise.all(cached.imports.map(load))))
+}
+
+/**
+ * Returns the code of a plugin without its text, which would stay in memory beside V8's source. The text is wrapped in a
+ * block, so that it may declare names that are also parameters. The block starts on the first line, so that the source
+ * map stays correct.
+ */
+export function codeOf({ name, root, text, cached }: PluginText, preloaded: PluginCode['preloaded']): PluginCode {
+  const [code, map] = splitMap(text)
+  const body = `"use strict";{${code}\n}`
+  // A slice would keep the whole text in memory.
+  const inline = cached === undefined ? Buffer.from(map).toString() : `//# sourceMappingURL=${MAP_FILE}`
+  return { name, root, body, map: map === '' ? '' : inline, preloaded, ...defined({ cached }) }
 }
 
 /** Compiled functions by code and by the URL under which they run. */
@@ -144,11 +165,12 @@ function compiled(
   const run =
     known.get(url) ??
     compile(
-      code.text,
+      code.body,
       parameters,
       url,
       compilationCache,
       defined({
+        map: code.map,
         compiled: code.cached?.compiled,
         onCompiled: onCompiled && ((compiled: Buffer) => onCompiled({ compiled, imports: [...code.preloaded.keys()] }))
       })
@@ -157,19 +179,24 @@ function compiled(
   return run
 }
 
-/**
- * Compiles a function body; stacks show its URL. The text is wrapped in a block, so that it may declare names that are
- * also parameters. The block starts on the first line, so that the source map stays correct.
- */
+/** Parts of a compilation that are optional. */
+interface CompileOptions {
+  /** Comment with the source map. */
+  readonly map?: string
+  /** Code cache. */
+  readonly compiled?: Buffer
+  /** Receives the code cache. */
+  readonly onCompiled?: (compiled: Buffer) => void
+}
+
+/** Compiles a function body; stacks show its URL. */
 export function compile(
-  text: string,
+  body: string,
   parameters: readonly string[],
   url: string,
   compilationCache: boolean,
-  { compiled, onCompiled }: { readonly compiled?: Buffer; readonly onCompiled?: (compiled: Buffer) => void } = {}
+  { map = '', compiled, onCompiled }: CompileOptions = {}
 ): (...values: unknown[]) => unknown {
-  const [code, map] = splitMap(text)
-  const body = `"use strict";{${code}\n}`
   const make = (): ReturnType<typeof compile> => {
     const run = vm.compileFunction(body, parameters, {
       filename: url,
@@ -178,7 +205,7 @@ export function compile(
       ...defined({ cachedData: compiled })
     }) as ReturnType<typeof compile> & { readonly cachedData?: Buffer }
     if (run.cachedData !== undefined) onCompiled?.(run.cachedData)
-    if (map !== '') registerMap(compiled === undefined ? map : `//# sourceMappingURL=${MAP_FILE}`, url)
+    if (map !== '') registerMap(map, url)
     return run
   }
   if (compilationCache) return make()

@@ -1,7 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { Bundler, type CachedCode, digest, evaluate, readCodeCache, withPackages, writeCodeCache } from '#loader'
+import {
+  Bundler,
+  type CachedCode,
+  codeOf,
+  digest,
+  evaluate,
+  readCodeCache,
+  withPackages,
+  writeCodeCache
+} from '#loader'
 import { folder, packageJson, pluginSource, recorder, write } from '../fixtures/loader/plugin-folder.ts'
 
 const TEXT = "exports.default = { kind: 'plugin', name: 'sample', activate: () => 'ran' }"
@@ -9,11 +18,7 @@ const TEXT = "exports.default = { kind: 'plugin', name: 'sample', activate: () =
 /** Returns the code cache that a build writes for a text. */
 function cachedOf(root: string, text: string): CachedCode {
   const all: CachedCode[] = []
-  evaluate(
-    { name: 'sample', root, text, preloaded: new Map() },
-    { onCompiled: each => all.push(each) },
-    recorder().hooks
-  )
+  evaluate(codeOf({ name: 'sample', root, text }, new Map()), { onCompiled: each => all.push(each) }, recorder().hooks)
   return all[0] as CachedCode
 }
 
@@ -23,7 +28,7 @@ t.test('the code cache of the same text is used', async t => {
   await writeCodeCache(file, '1.0.0', cachedOf(root, TEXT))
   const cached = await readCodeCache(file, digest('1.0.0', TEXT))
   t.same(cached?.imports, [])
-  const code = { name: 'sample', root, text: TEXT, preloaded: new Map(), cached: cached as CachedCode }
+  const code = codeOf({ name: 'sample', root, text: TEXT, cached: cached as CachedCode }, new Map())
   const { plugin } = evaluate(code, {}, recorder().hooks)
   t.equal(plugin.activate({} as never, {} as never), 'ran')
 })
@@ -42,13 +47,8 @@ t.test('a code cache of another text, version or V8 is ignored', async t => {
 
 t.test('a code cache that V8 rejects only requires a compilation', async t => {
   const root = folder(t)
-  const code = {
-    name: 'sample',
-    root,
-    text: TEXT,
-    preloaded: new Map(),
-    cached: { compiled: Buffer.from('not from V8'), imports: [] }
-  }
+  const cached = { compiled: Buffer.from('not from V8'), imports: [] }
+  const code = codeOf({ name: 'sample', root, text: TEXT, cached }, new Map())
   const { plugin } = evaluate(code, {}, recorder().hooks)
   t.equal(plugin.activate({} as never, {} as never), 'ran')
 })
@@ -84,7 +84,7 @@ t.test('stacks of cached code have the lines of the source', async t => {
   const { text } = await bundler.bundle({ root, source: join(root, 'src/plugin.ts'), entries: {} })
   write(root, { 'dist/plugin.cjs': text })
   const stackOf = (cached?: CachedCode): string => {
-    const code = { name: 'sample', root, text, preloaded: new Map(), ...(cached === undefined ? {} : { cached }) }
+    const code = codeOf({ name: 'sample', root, text, ...(cached === undefined ? {} : { cached }) }, new Map())
     const { plugin } = evaluate(code, {}, recorder().hooks)
     try {
       plugin.activate({} as never, {} as never)

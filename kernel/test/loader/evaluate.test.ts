@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import * as sdk from '@svc/plugin-sdk'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import t from 'tap'
-import { Bundler, evaluate } from '#loader'
+import { Bundler, codeOf, evaluate } from '#loader'
 import {
   folder,
   loadAndRun,
@@ -15,7 +15,7 @@ import {
   write
 } from '../fixtures/loader/plugin-folder.ts'
 
-const code = (root: string, text: string) => ({ name: 'sample', root, text, preloaded: new Map() })
+const code = (root: string, text: string) => codeOf({ name: 'sample', root, text }, new Map())
 
 t.test('plugins use the SDK instance of the host', async t => {
   const { result } = await loadAndRun(t, 'return SvcError', "import { SvcError } from '@svc/plugin-sdk'")
@@ -164,11 +164,11 @@ t.test('an import while a plugin runs shows no warning of Node', t => {
   const root = folder(t)
   write(root, { 'late.mjs': 'export const value = 7' })
   const script = `
-    const { evaluate } = await import(${JSON.stringify(import.meta.resolve('#loader'))})
+    const { codeOf, evaluate } = await import(${JSON.stringify(import.meta.resolve('#loader'))})
     const text = "exports.default = { kind: 'plugin', name: 'sample', activate() {} }; " +
       "__svc_import('../late.mjs').then(({ value }) => console.log(value))"
     evaluate(
-      { name: 'sample', root: ${JSON.stringify(root)}, text, preloaded: new Map() },
+      codeOf({ name: 'sample', root: ${JSON.stringify(root)}, text }, new Map()),
       {},
       { effect() {}, failed() {} }
     )
