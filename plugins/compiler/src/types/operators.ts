@@ -179,7 +179,9 @@ function arithmetic(operator: Operator, a: Type, b: Type): Type | 'unknown' | nu
   if (a === TENSOR || b === TENSOR) return isScalar(a) && isScalar(b) ? TENSOR : null
   if (a.kind === 'any' || b.kind === 'any') {
     const other = a.kind === 'any' ? b : a
-    return other.kind === 'any' || other.kind === 'var' || isNumber(other) || isListSum(operator, other) ? ANY : null
+    // The other value may be a text, to which everything but a function can be added.
+    if (operator === '+') return other.kind === 'fn' ? null : ANY
+    return other.kind === 'any' || other.kind === 'var' || isNumber(other) ? ANY : null
   }
   if (a.kind === 'var') return isPossible(operator, a) && isPossible(operator, b) ? ofLiteral(a, b) : null
   if (b.kind === 'var') return isPossible(operator, a) ? ofLiteral(b, a) : null
@@ -198,10 +200,6 @@ function ofLiteral(literal: VarType, other: Type): Type | 'unknown' {
 /** True for the operands of a tensor. */
 function isScalar(type: Type): boolean {
   return type === TENSOR || type === INT || type === FLOAT || type.kind === 'any' || type.kind === 'var'
-}
-
-function isListSum(operator: Operator, type: Type): boolean {
-  return operator === '+' && type.kind === 'named' && type.def === LIST
 }
 
 function isPossible(operator: Operator, type: Type): boolean {

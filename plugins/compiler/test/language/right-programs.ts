@@ -203,6 +203,7 @@ export const RIGHT: Readonly<Record<string, readonly string[]>> = {
     'fn f() { let mut n = 0\n let g = fn() { n += 1 }\n g()\n print(n) }',
     'fn f(n) { print(n) }\nfn g() { f(1)\n f("a") }',
     'fn f(x: any) to int { x.whatever().at(3) }',
+    'fn f(x: any) to str { x + false }',
     'fn f() { print([1, "a"], str([1, "a"])) }',
     'fn f() to Result[str] { std.http.post_json("http://a", { items: [1, "a", { b: [] }] }) }',
     'fn f(x: any) to str { x }',
