@@ -58,16 +58,11 @@ async function checkFiles(browser: Browser, folder: string): Promise<string[]> {
   const problems: string[] = []
   const page = await browser.newPage()
   await page.goto(pathToFileURL(join(folder, 'architecture.html')).href)
-  const styled = await page.locator('.VPSidebar').evaluate(element => getComputedStyle(element).position)
+  const styled = await page.evaluate(`getComputedStyle(document.querySelector('.VPSidebar')).position`)
   if (styled !== 'fixed') problems.push('from files: the pages have no styles')
-  const broken = await page.locator('.vp-doc img').evaluateAll(images =>
-    Promise.all(
-      (images as HTMLImageElement[]).map(async image => {
-        await image.decode().catch(() => undefined)
-        return image.naturalWidth > 0 ? '' : image.src
-      })
-    )
-  )
+  const broken: string[] = await page.evaluate(`Promise.all([...document.querySelectorAll('.vp-doc img')].map(
+    image => image.decode().then(() => '', () => image.src)
+  ))`)
   problems.push(...broken.filter(src => src !== '').map(src => `from files: ${src} is not shown`))
   await page.locator('.VPSidebar a', { hasText: 'The console' }).first().click()
   if (!page.url().endsWith('/console.html')) problems.push(`from files: a link of the sidebar leads to ${page.url()}`)
