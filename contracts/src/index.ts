@@ -1,5 +1,6 @@
 export * from './a2a/bus.ts'
 export * from './a2a/planes.ts'
+export * from './backup/errors.ts'
 export * from './backup/parts.ts'
 export * from './backup/restore-journal.ts'
 export * from './browser/automation.ts'

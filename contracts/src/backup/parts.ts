@@ -2,14 +2,14 @@ import { point } from '@svc/plugin-sdk'
 
 /**
  * Data of plugins in backups. `svc backup` takes the configuration, the programs and everything in the state folder
- * without being told, so that a plugin contributes a part only for the following.
+ * by itself, so that a plugin contributes a part only for the following.
  */
 export const backupParts = point<BackupPart>('backup.parts', { keys: ({ name }) => [`backup part ${name}`] })
 
 export interface BackupPart {
   /** Lower-case letters, digits and hyphens; begins with the plugin's name. */
   readonly name: string
-  /** What it is, as a noun phrase, such as `vault of secrets`. */
+  /** Noun phrase for users, such as `vault of secrets`. */
   readonly summary: string
   /**
    * - `data`: files outside of the state folder that belong to the backup.

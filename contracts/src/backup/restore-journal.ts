@@ -13,17 +13,9 @@ import {
   unlinkSync
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errorTable } from '@svc/plugin-sdk'
 import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { withFileLock } from '../process/file-lock.ts'
-
-export const restoreErrors = errorTable({
-  BKR_JOURNAL_INVALID: {
-    message: 'The journal of an interrupted restore is damaged or refers to a link.',
-    status: 409
-  },
-  BKR_BUSY: { message: 'Another process finishes a restore of this project.', status: 503 }
-})
+import { restoreErrors } from './errors.ts'
 
 /** Folder of a restore in the project and in the state folder: `new` holds the staged files. */
 export const RESTORE_FOLDER = '.svc-restore'

@@ -8,7 +8,7 @@ export const supportSections = point<SupportSection>('support.sections', {
 export interface SupportSection {
   /** Lower-case letters, digits and hyphens; begins with the plugin's name. */
   readonly name: string
-  /** What it shows, as a noun phrase. The user reads it before the bundle is written. */
+  /** Noun phrase for its content. The user reads it before the bundle is written. */
   readonly summary: string
   /**
    * Returns JSON without secrets, prompts and contents of files. Known secrets and what looks like one are masked in any

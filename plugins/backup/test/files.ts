@@ -94,7 +94,7 @@ export interface Entry {
   readonly header?: Buffer
 }
 
-/** Returns an archive of any content, as somebody may have made it. */
+/** Returns an archive of any content, also of content that no backup has. */
 export function archiveOf(entries: readonly Entry[], header: object = {}): Buffer {
   const about = { format: 1, svc_version: '1.2.3', created_at: '2026-01-31T12:00:00.000Z', ...header }
   const start = { ...about, repository_id: 'test', project: 'test' }

@@ -50,7 +50,7 @@ t.test('a warning begins at its limit, and ends only when there is clearly more 
   t.same(judge(disk(0), { ...SETTINGS, disk_warn_mb: 0, disk_refuse_mb: 0 }, []), [], '0 switches a limit off')
 })
 
-t.test('memory of the container and the heap have limits of their own', async t => {
+t.test('memory of the container and the heap have separate limits', async t => {
   const tight = measured({ memory_used_bytes: 901 * MIB, heap_used_bytes: 81 * MIB })
   t.match(judge(tight, SETTINGS, []), [
     { resource: 'memory', message: 'the container uses 901 MiB of 1000 MiB', hint: /svc itself uses 80 MiB/ },

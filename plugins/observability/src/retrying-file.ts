@@ -6,7 +6,7 @@ const RETRY_MS = 10_000
 
 export interface RetryingFileOptions extends LogFileOptions {
   readonly log: Pick<Logger, 'error' | 'info'>
-  /** What is only in memory while the file cannot be written, such as `the log is`. */
+  /** Subject and verb for messages, such as `the log is`: only kept in memory while the file cannot be written. */
   readonly what: string
   /** Default: {@link RETRY_MS}. */
   readonly retryMs?: number

@@ -7,7 +7,7 @@ import { MASTER } from './master-key.ts'
 const FILE = 'master-password'
 
 /**
- * Returns the vault for backups: its file, and the master password of the keyring, without which nobody reads the file.
+ * Returns the vault for backups: its file, and the master password of the keyring, without which the file is unreadable.
  * A restore never replaces another master password, with which other projects of the user may have vaults.
  */
 export function vaultPart(location: VaultLocation, keyring: Pick<SecretKeyring, 'get' | 'getOrCreate'>): BackupPart {

@@ -40,7 +40,7 @@ export interface SectionSource {
 /** Collects everything that a bug report needs. What is not available says why; all texts are masked. */
 export async function collectSections(source: SectionSource, signal: AbortSignal): Promise<Section[]> {
   const { kernel, admin } = source
-  // A single command knows the secrets of its own plugins; this adds those of the others.
+  // A single command knows only the secrets of its plugins; this adds the others.
   await settled(() => admin.secrets(signal), signal)
   const own: readonly [string, string, () => unknown][] = [
     ['versions', 'versions of svc and Node, and the machine', () => versions(kernel)],
