@@ -1,7 +1,8 @@
 /**
  * Makes and checks the files of a release (docs/releasing.md). Needs `npm run build`.
  *
- *   npm run release -- --out DIR [--tag v1.2.3] [--bundle] [--plugins a,b] [--scope NAME] [--key FILE] [--no-audit]
+ *   npm run release -- --out DIR [--tag v1.2.3] [--bundle] [--plugins a,b] [--scope NAME]
+ *     [--key FILE] [--runtimes linux-x64,…] [--no-audit]
  *   npm run release -- --out DIR --key FILE --sign-only
  *   npm run release -- --out DIR --check [--key FILE]
  *
@@ -9,7 +10,8 @@
  * lockfile in it, `sbom.cdx.json`, `CHANGELOG.md` and `checksums.txt`. `--bundle` adds `svc-TAG-TRIPLE.tar.gz` with all
  * libraries, for the machine that runs this. `--plugins` selects plugins; default: all. `--tag` sets the version of all
  * packages; default: that of the SDK. `--scope` publishes under another scope than @svc. `--key` names an Ed25519 private
- * key in PEM, and signs the list: `checksums.txt.sig`. `--sign-only` signs a list that was joined from those of several
+ * key in PEM, and signs the list: `checksums.txt.sig`. `--runtimes` selects the packages with ONNX Runtime to make; `none`
+ * for a release with one that is published already. `--sign-only` signs a list that was joined from those of several
  * machines. `--check` only checks what is in the folder.
  */
 import { createHash, createPrivateKey } from 'node:crypto'
@@ -38,6 +40,7 @@ const { values } = parseArgs({
     plugins: { type: 'string' },
     scope: { type: 'string', default: 'svc' },
     key: { type: 'string' },
+    runtimes: { type: 'string', default: ONNX_RUNTIME_PLATFORMS.join(',') },
     'no-audit': { type: 'boolean', default: false },
     'sign-only': { type: 'boolean', default: false },
     check: { type: 'boolean', default: false }
@@ -69,7 +72,7 @@ async function make(): Promise<void> {
     const usesRuntime = workspaces.some(({ manifest }) => manifest.devDependencies?.['onnxruntime-node'] !== undefined)
     const published = [
       ...staged,
-      ...(usesRuntime ? ONNX_RUNTIME_PLATFORMS.map(platform => stageOnnxRuntime(platform, scratch, scope)) : []),
+      ...(usesRuntime ? runtimes().map(platform => stageOnnxRuntime(platform, scratch, scope)) : []),
       stageSvcPackage(workspaces, { scratch, version, scope }, changes)
     ]
     const files = published.map(each => `npm/${packStaged(each, join(out, 'npm'))}`)
@@ -79,7 +82,7 @@ async function make(): Promise<void> {
     progress('listing the libraries')
     const digests = new Map(published.map((each, index) => [each.name, digestOf(files[index] as string, 'sha512')]))
     const date = dateOf('HEAD')
-    const bom = sbomOf({ tag, date, archive: archive.folder, workspaces, published, digests })
+    const bom = sbomOf({ tag, date, archive: archive.folder, nested: archive.nested, workspaces, published, digests })
     files.push(write('sbom.cdx.json', jsonText(bom)), write('CHANGELOG.md', changes))
     if (!values['no-audit']) audit(archive.folder)
     if (values.bundle) files.push(archive.bundled())
@@ -102,6 +105,15 @@ function checkedTag(tag: string, sdk: string): string {
   if (major(tag.slice(1)) < major(sdk))
     throw new Error(`--tag ${tag}: plugins are made for SDK ${sdk}; write that or more`)
   return tag
+}
+
+/** Returns the platforms whose packages with ONNX Runtime are made. */
+function runtimes(): string[] {
+  const known: readonly string[] = ONNX_RUNTIME_PLATFORMS
+  const named = values.runtimes === 'none' ? [] : values.runtimes.split(',')
+  const unknown = named.find(platform => !known.includes(platform))
+  if (unknown !== undefined) throw new Error(`--runtimes ${unknown}: write none or some of ${known.join(',')}`)
+  return named
 }
 
 function audit(folder: string): void {

@@ -48,6 +48,11 @@ export class Archive {
     this.#addProgram()
   }
 
+  /** Folders of libraries that a package has in a separate version, below the root of the repository. */
+  get nested(): string[] {
+    return this.#libraries.filter(key => !isShared(key) && existsSync(join(ROOT, key)))
+  }
+
   /** Makes `svc-TAG.tgz`, whose libraries npm installs from the lockfile in it. */
   portable(): string {
     this.#addFacts('npm')

@@ -105,9 +105,10 @@ function filesOf(value: unknown): string[] {
 
 function problemsOfVersions(manifests: readonly Manifest[]): string[] {
   const versions = new Map(manifests.map(({ name, version }) => [name, version]))
-  return manifests.flatMap(({ name, dependencies = {}, optionalDependencies = {} }) => {
+  return manifests.flatMap(({ name, dependencies = {} }) => {
     const scope = name.slice(0, name.indexOf('/') + 1)
-    return Object.entries({ ...dependencies, ...optionalDependencies })
+    // Packages with ONNX Runtime have its version, and are published only when it changes.
+    return Object.entries(dependencies)
       .filter(([each, wanted]) => each.startsWith(scope) && versions.get(each) !== wanted)
       .map(
         ([each, wanted]) => `${name}: depends on ${each} ${wanted}, and the release has ${versions.get(each) ?? 'none'}`

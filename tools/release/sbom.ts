@@ -22,6 +22,8 @@ export interface SbomOptions {
   readonly date: string
   /** Folder with the package.json and package-lock.json of all libraries. */
   readonly archive: string
+  /** Folders of libraries that are not in the lockfile, below the root of the repository. */
+  readonly nested: readonly string[]
   readonly workspaces: readonly Workspace[]
   readonly published: readonly StagedPackage[]
   /** SHA-512 of the tarball of each published package, by name, in hexadecimal. */
@@ -32,18 +34,17 @@ export interface SbomOptions {
  * Returns the software bill of materials in CycloneDX: npm's list of libraries, the packages of the release, and the
  * libraries whose code is bundled into them. The same release gives the same text.
  */
-export function sbomOf({ tag, date, archive, workspaces, published, digests }: SbomOptions): Bom {
+export function sbomOf({ tag, date, archive, nested, workspaces, published, digests }: SbomOptions): Bom {
   const argv = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'application']
   const options = { cwd: archive, encoding: 'utf8', env: withoutNpm(process.env), maxBuffer: 67_108_864 } as const
   const bom = JSON.parse(execFileSync('npm', argv, options)) as Bom
   const libraries = new Map(bom.components.map(component => [component['bom-ref'], component]))
-  for (const { folder } of workspaces)
-    for (const path of bundledPackages(folder)) {
-      const { name, version, license } = readJson<Manifest>(`${ROOT}/${path}/package.json`)
-      const component = componentOf(name, version, license)
-      const ref = component['bom-ref']
-      if (!libraries.has(ref)) libraries.set(ref, component)
-    }
+  for (const path of [...nested, ...workspaces.flatMap(({ folder }) => bundledPackages(folder))]) {
+    const { name, version, license } = readJson<Manifest>(`${ROOT}/${path}/package.json`)
+    const component = componentOf(name, version, license)
+    const ref = component['bom-ref']
+    if (!libraries.has(ref)) libraries.set(ref, component)
+  }
   const own = published.map(({ name, version, folder }) => {
     const { license } = readJson<Manifest>(`${folder}/package.json`)
     const digest = digests.get(name)

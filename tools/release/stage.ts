@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { create, extract } from 'tar'
 import { thirdPartyNotices } from './notices.ts'
@@ -36,11 +36,17 @@ export function stagePackages(workspaces: readonly Workspace[], options: StageOp
     extract({ file: packed[index] as string, cwd: folder, strip: 1, sync: true })
     for (const path of filesIn(folder)) if (LOCAL_FILE.test(path)) rmSync(join(folder, path))
     writeFileSync(join(folder, 'package.json'), jsonText(publishedManifest(workspace, options.version)))
+    setManifestVersion(join(folder, 'dist', 'plugin.json'), options.version)
     cpSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
     const notices = thirdPartyNotices(workspace.folder)
     if (notices !== null) writeFileSync(join(folder, 'THIRD-PARTY.md'), notices)
     return finishPackage(folder, options.scope)
   })
+}
+
+/** Sets the version in the manifest of a built plugin, which must be that of its package. */
+function setManifestVersion(file: string, version: string): void {
+  if (existsSync(file)) writeFileSync(file, jsonText({ ...readJson<Manifest>(file), version }))
 }
 
 /** Renames the packages of this repository in the files of a staged package, and sets the same mode for all files. */
