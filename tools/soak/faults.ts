@@ -5,7 +5,6 @@ import type { Ledger } from './ledger.ts'
 import { Unavailable } from './ledger.ts'
 import { callDaemon } from './loads/daemon.ts'
 import { pause } from './loads/load.ts'
-import { complete } from './loads/models.ts'
 import { type Changeable, type ProjectOptions, settingsOf } from './setup.ts'
 import type { SvcNode } from './svc-node.ts'
 
@@ -48,17 +47,23 @@ export class Faults {
   /** Ends a process with SIGTERM while it answers, and starts it again. Requests in flight must be answered. */
   async drain(node: SvcNode): Promise<void> {
     const { ledger, note } = this.#context
-    const inFlight = [0, 1, 2].map(count => complete(node, count).then(() => 'answered', String))
-    await pause(20)
+    const stream = await openStream(node).catch(() => null)
     const ends = [ledger.disturb(node.name, 'SIGTERM')]
     if (node.name === 'one') ends.push(ledger.disturb('network', 'control plane ended'))
     note(node.name, 'SIGTERM')
     await this.shutDown(node)
-    const outcomes = await Promise.all(inFlight)
-    note(node.name, 'drained', outcomes.join(', ').slice(0, 300))
+    if (stream !== null) this.#checkStream(node, await stream.ended)
     await node.start()
     note(node.name, 'ready again')
     for (const end of ends) end()
+  }
+
+  #checkStream(node: SvcNode, { text, from }: EndedStream): void {
+    const { ledger } = this.#context
+    if (text.includes('data: [DONE]')) ledger.count('streams at SIGTERM', 'ok')
+    // The server waits four seconds for requests in flight.
+    else if (ledger.isStarved(node.name, from, Date.now())) ledger.count('streams at SIGTERM', 'starved')
+    else ledger.violate('streams at SIGTERM', node.name, `a stream that had begun was cut off: ${text.slice(-200)}`)
   }
 
   /** Sends SIGTERM. The process must end by itself with exit code 0. */
@@ -178,6 +183,22 @@ export class Faults {
       if (error !== undefined) throw new Unavailable(`reload of ${plugin}: ${JSON.stringify(error)}`)
     })
   }
+}
+
+interface EndedStream {
+  readonly text: string
+  readonly from: number
+}
+
+/** Begins a completion. Resolves once its answer has begun. */
+async function openStream(node: SvcNode): Promise<{ readonly ended: Promise<EndedStream> }> {
+  const from = Date.now()
+  const messages = [{ role: 'user', content: 'count the books' }]
+  const body = JSON.stringify({ messages, max_tokens: 64, stream: true })
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(`${node.model}/v1/chat/completions`, { method: 'POST', headers, body })
+  const text = response.text().catch(String)
+  return { ended: text.then(text => ({ text, from })) }
 }
 
 async function echo(node: SvcNode): Promise<{ readonly text: string; readonly pid: number }> {

@@ -64,6 +64,12 @@ export class Ledger {
     else this.windows.push({ part: node, kind: NO_CPU, from, to: to + GRACE_MS })
   }
 
+  isStarved(node: NodeName, from: number, to: number): boolean {
+    return this.windows.some(({ part, kind, ...window }) => {
+      return part === node && kind === NO_CPU && window.from <= to && window.to >= from
+    })
+  }
+
   /** Returns what excuses a failure between two times: a fault first, else a lack of CPU time; null if nothing does. */
   excuse(parts: readonly Part[], from: number, to: number): 'excused' | 'starved' | null {
     const found = this.windows.filter(window => parts.includes(window.part) && window.from <= to && window.to >= from)

@@ -15,6 +15,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFile
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { limitedSignal } from '@svc/plugin-sdk'
 import { FaultyProxy } from '../../test/mesh/faulty-proxy.ts'
 import { watchCpu } from './cpu-watch.ts'
 import { Faults } from './faults.ts'
@@ -172,7 +173,7 @@ async function soak(): Promise<number> {
   )
   const sampling = Promise.all([takeSamples(signal), watchCpu(nodes, ledger, signal)])
   // On a slow machine, faults that are late at the end are left out.
-  const over = AbortSignal.any([signal, AbortSignal.timeout(durationMs)])
+  const over = limitedSignal(signal, durationMs)
   await Promise.all([
     runTimeline(faults, nodes, durationMs, over),
     reloadInTurn(faults, nodes, ledger, durationMs, over),

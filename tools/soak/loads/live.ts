@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { limitedSignal } from '@svc/plugin-sdk'
 import { WebSocket } from 'ws'
 import { Unavailable } from '../ledger.ts'
 import type { SvcNode } from '../svc-node.ts'
@@ -7,6 +8,8 @@ import { pause, repeat } from './load.ts'
 import type { Acknowledged } from './notes.ts'
 
 const NAME = 'live queries'
+/** Time for which an event stream is read. */
+const READ_MS = 5_000
 /** An acknowledged row that is not shown after so long is lost for the page. */
 const MAX_DELAY_MS = 30_000
 
@@ -56,7 +59,7 @@ export function eventStreams(context: LoadContext): Load {
       repeat(context, 15_000, (node, count) =>
         ledger.attempt(name, node.name, async () => {
           const url = [`${node.http}/api/orchestrator/events/stream`, `${node.app}/api/live/notes`][count % 2] as string
-          const end = AbortSignal.any([signal, AbortSignal.timeout(5_000)])
+          const end = limitedSignal(signal, READ_MS)
           try {
             const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal: end })
             if (response.status !== 200) throw new Unavailable(`${url}: ${response.status} ${await response.text()}`)
