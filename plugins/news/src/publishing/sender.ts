@@ -8,7 +8,7 @@ import {
   type RemoteExchange,
   RemoteFailure
 } from '@svc/contracts'
-import { defined, errorMessage, isSvcError, type Logger } from '@svc/plugin-sdk'
+import { defined, errorMessage, isSvcError, type Logger, limitedSignal } from '@svc/plugin-sdk'
 import type { ChannelOutcome } from './outcome.ts'
 import type { Claim, PostFailure } from './post-record.ts'
 import { LEASE_MS, type PostStore } from './post-store.ts'
@@ -116,7 +116,7 @@ export class Sender {
     const { store, log } = this.#options
     const { claim } = current
     const lost = new AbortController()
-    const all = AbortSignal.any([signal, lost.signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)])
+    const all = AbortSignal.any([limitedSignal(signal, ATTEMPT_TIMEOUT_MS), lost.signal])
     const renewal = setInterval(() => {
       store.renew(claim).catch(error => {
         if (isSvcError(error, 'NEWS_PLACE_LOST')) lost.abort(error)
