@@ -11,23 +11,30 @@ interface ShownCommand {
 
 /** Commands of plugins that the documents let their readers write. */
 const EXAMPLES = new Set(['hello', 'words'])
-const BLOCK = /^```(?:sh|console|bash)?\n([\s\S]*?)^```/gm
-const CALL = /^(?:\$ )?(?:[A-Z_]+=\S* )*(?:npx )?svc ([a-z].*)$/
+const SHELLS = new Set(['', 'sh', 'console', 'bash'])
+const PROMPT = /^[$#] /
+const CALL = /^(?:[$#] )?(?:sudo )?(?:[A-Z_]+=\S* )*(?:npx )?svc ([a-z].*)$/
 
 /** Returns the calls of `svc` in the blocks for a shell, up to a pipe, a comment or the next command. */
 function shownCommands({ path, text }: Document): ShownCommand[] {
-  return [...text.matchAll(BLOCK)].flatMap(match => {
-    const first = text.slice(0, match.index).split('\n').length + 1
-    const block = match[1] ?? ''
+  const shown: ShownCommand[] = []
+  const lines = text.split('\n')
+  for (let index = 0; index < lines.length; index++) {
+    const [, language] = /^```(\w*)/.exec(lines[index] ?? '') ?? []
+    if (language === undefined) continue
+    const end = lines.indexOf('```', index + 1)
+    const block = lines.slice(index + 1, end)
     // Where commands have a prompt, the other lines are output.
-    const hasPrompt = /^\$ /m.test(block)
-    return block.split('\n').flatMap((line, at): ShownCommand[] => {
-      const [, call] = hasPrompt && !line.startsWith('$ ') ? [] : (CALL.exec(line) ?? [])
-      if (call === undefined) return []
+    const hasPrompt = language === 'console' || block.some(line => line.startsWith('$ '))
+    for (const [at, line] of block.entries()) {
+      const [, call] = hasPrompt && !PROMPT.test(line) ? [] : (CALL.exec(line) ?? [])
+      if (call === undefined || !SHELLS.has(language)) continue
       const words = call.replaceAll(/"[^"]*"|'[^']*'/g, 'TEXT').split(/ (?:#|\||&&|;|>|2>)|;/)[0] ?? ''
-      return [{ place: `${path}:${first + at}`, words: words.trim().split(/\s+/) }]
-    })
-  })
+      shown.push({ place: `${path}:${index + at + 2}`, words: words.trim().split(/\s+/) })
+    }
+    index = end
+  }
+  return shown
 }
 
 t.test('every call of svc in a document names a command and options that exist', async t => {
