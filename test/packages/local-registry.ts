@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { create, extract } from 'tar'
 import type { Test } from 'tap'
+import { create, extract } from 'tar'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -73,6 +73,8 @@ function packVersion(folder: string, scratch: string): Version {
   const tarball = join(scratch, `${`${manifest.name}-${manifest.version}`.replaceAll('/', '-')}.tgz`)
   const filter = (path: string) => !path.startsWith('./node_modules/')
   if (!existsSync(tarball))
-    create({ file: tarball, cwd: folder, gzip: { level: 1 }, prefix: 'package', follow: true, filter, sync: true }, ['.'])
+    create({ file: tarball, cwd: folder, gzip: { level: 1 }, prefix: 'package', follow: true, filter, sync: true }, [
+      '.'
+    ])
   return { manifest, tarball }
 }

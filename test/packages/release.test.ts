@@ -1,6 +1,15 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -52,7 +61,17 @@ t.test('a release is complete, and its packages serve from an empty folder witho
   t.match(await release(out, '--check'), { stdout: /is complete/ })
 
   const registry = await serveRegistry(t, join(out, 'npm'))
-  const install = ['install', '@svc/svc', '--prefix', project, '--registry', registry, '--no-audit', '--no-fund', '--no-update-notifier']
+  const install = [
+    'install',
+    '@svc/svc',
+    '--prefix',
+    project,
+    '--registry',
+    registry,
+    '--no-audit',
+    '--no-fund',
+    '--no-update-notifier'
+  ]
   await run('npm', [...install, '--cache', join(folder, 'cache')], { cwd: project, env })
   const installed = readdirSync(join(project, 'node_modules', '@svc'))
   t.ok(installed.includes(`onnxruntime-${platform}`), 'ONNX Runtime of this platform is installed')
