@@ -1,5 +1,16 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  chownSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { errorMessage } from '@svc/plugin-sdk'
 import { serviceErrors } from './errors.ts'
 import { type Account, MARK } from './service.ts'
@@ -36,6 +47,21 @@ export function makeFolders(folders: readonly string[], { uid, gid }: Pick<Accou
       if (first === undefined) return
       for (let path = folder; path.length >= first.length; path = dirname(path)) chownSync(path, uid, gid)
     })
+}
+
+/**
+ * Gives root's files in the state folder of a project to the user of the service. A command that root runs leaves its cache
+ * there, and the service could not write next to it.
+ */
+export function giveState(project: string, { uid, gid }: Pick<Account, 'uid' | 'gid'>): void {
+  const state = join(project, '.vox')
+  const cache = join(state, 'cache')
+  changing(state, () => {
+    const files = existsSync(cache) ? readdirSync(cache).map(name => join(cache, name)) : []
+    // Never through a link, which another user may have made.
+    for (const path of [state, cache, ...files])
+      if (existsSync(path) && lstatSync(path).uid === 0) lchownSync(path, uid, gid)
+  })
 }
 
 function changing<T>(file: string, run: () => T): T {

@@ -3,7 +3,7 @@ import { type CommandIo, defined } from '@svc/plugin-sdk'
 import { accountOf } from './account.ts'
 import { DEFAULT_MEMORY } from './commands.ts'
 import { serviceErrors } from './errors.ts'
-import { makeFolders, readOwn, removeFile, replaceFile } from './files.ts'
+import { giveState, makeFolders, readOwn, removeFile, replaceFile } from './files.ts'
 import { launchd } from './launchd.ts'
 import type { InstallOptions, ServiceOptions } from './options.ts'
 import type { ServiceManager, ServiceSpec } from './service.ts'
@@ -49,6 +49,7 @@ export async function install(services: Services, input: InstallOptions, io: Out
   if (runAs !== undefined) {
     const { home } = runAs
     makeFolders([join(home, '.vox'), join(home, '.local', 'share', 'svc'), join(home, '.cache')], runAs)
+    giveState(project, runAs)
   }
   if (kind === 'launchd') makeFolders([join(project, '.vox', 'logs')], runAs ?? { uid: -1, gid: -1 })
   replaceFile(file, text)

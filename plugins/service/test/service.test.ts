@@ -42,6 +42,19 @@ t.test('secrets are passed as credentials, not as variables', async t => {
   t.notMatch(unit, /^Environment/m)
 })
 
+t.test('what root left in the state folder belongs to the user of the service', async t => {
+  if (process.getuid?.() !== 0) return t.skip('only root can give files away')
+  const { services, root } = makeMachine(
+    t.testdir({ home: { ada: { 'my project': { '.vox': { cache: { index: '' } } } } } }),
+    {
+      answers: { 'getent passwd': { stdout: `ada:x:1234:1235::${t.testdirName}:/bin/sh\n` } }
+    }
+  )
+  await output(io => install(services, DEFAULTS, io))
+  for (const path of ['.vox', '.vox/cache', '.vox/cache/index'])
+    t.match(statSync(join(root, 'home/ada/my project', path)), { uid: 1234, gid: 1235 }, path)
+})
+
 t.test('a dry run prints the file and changes nothing', async t => {
   const { services, ran, root } = makeMachine(t.testdir(), { uid: 1000 })
   const { text } = await output(io => install(services, { ...DEFAULTS, dry_run: true }, io))
