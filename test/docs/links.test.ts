@@ -6,6 +6,8 @@ import { ROOT } from './error-codes.ts'
 import { type Document, documents, proseOf } from './markdown.ts'
 
 const known = new Map(documents().map(document => [document.path, document]))
+/** Anchors of the headings, by path of the document. */
+const anchors = new Map<string, ReadonlySet<string>>()
 
 t.test('every link within the repository has a target', t => {
   const broken: string[] = []
@@ -69,9 +71,14 @@ t.test('every picture that documents show has a title, a description and colours
   t.end()
 })
 
-/** Returns whether a heading of the file has the anchor, in the way GitHub derives anchors. */
+/** Returns whether a heading of the file has the anchor, in the way forges derive anchors. */
 function hasAnchor(file: string, anchor: string): boolean {
-  const document: Document | undefined = known.get(file)
-  const headings = [...(document === undefined ? '' : proseOf(document)).matchAll(/^#+ (.+)$/gm)]
-  return headings.some(([, heading = '']) => anchorOf(heading) === anchor)
+  let found = anchors.get(file)
+  if (found === undefined) {
+    const document: Document | undefined = known.get(file)
+    const headings = [...(document === undefined ? '' : proseOf(document)).matchAll(/^#+ (.+)$/gm)]
+    found = new Set(headings.map(([, heading = '']) => anchorOf(heading)))
+    anchors.set(file, found)
+  }
+  return found.has(anchor)
 }

@@ -4,7 +4,7 @@ import t from 'tap'
 import { figuresIn, plotsOf, readResults, withoutPlots } from '../../bench/results.ts'
 import { pictures } from '../../tools/pictures.ts'
 import { brokenLinks } from '../../tools/site/check.ts'
-import { siteTarget } from '../../tools/site/links.ts'
+import { siteTarget, withRelativeImages } from '../../tools/site/links.ts'
 import { contentsProblems, documentPaths, pagePath } from '../../tools/site/pages.ts'
 import { ROOT } from './error-codes.ts'
 
@@ -33,6 +33,14 @@ t.test('a link between documents leads to a page, and another one into the repos
   t.equal(target('https://example.org/'), 'https://example.org/')
   t.equal(target('../kernel/src/core/'), 'https://forge.example/svc/tree/main/kernel/src/core')
   t.equal(siteTarget('../LICENSE', 'docs/console.md', documents, undefined), undefined, 'nowhere to lead to')
+  t.end()
+})
+
+t.test('images in tags are files next to the document, not packages', t => {
+  const tags = (prefix: string) => `<source srcset="${prefix}a/b.webp"> <img src="${prefix}c.svg">`
+  t.equal(withRelativeImages(tags('')), tags('./'))
+  for (const prefix of ['./', '../', '/', 'https://example.org/'])
+    t.equal(withRelativeImages(tags(prefix)), tags(prefix))
   t.end()
 })
 

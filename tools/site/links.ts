@@ -7,7 +7,7 @@ import { pagePath, ROOT } from './pages.ts'
 interface Token {
   readonly type: string
   readonly children: readonly Token[] | null
-  hidden: boolean
+  content: string
   tag: string
   attrGet(name: string): string | null
   attrSet(name: string, value: string): void
@@ -35,6 +35,8 @@ export function repositoryLinks({ documents, repository }: LinkOptions): (markdo
   return markdown =>
     markdown.core.ruler.push('repository_links', ({ tokens, env }) => {
       const document = posix.relative(ROOT, env.realPath ?? env.path)
+      for (const token of tokens.flatMap(each => [each, ...(each.children ?? [])]))
+        if (token.type.startsWith('html_')) token.content = withRelativeImages(token.content)
       for (const token of tokens)
         for (const [open, close] of linksIn(token.children ?? [])) {
           const target = siteTarget(open.attrGet('href') ?? '', document, documents, repository)
@@ -42,6 +44,11 @@ export function repositoryLinks({ documents, repository }: LinkOptions): (markdo
           else for (const end of [open, close]) end.tag = 'span'
         }
     })
+}
+
+/** Vite takes an image of a tag for a package if its path does not begin with a dot. */
+export function withRelativeImages(html: string): string {
+  return html.replaceAll(/\b(src|srcset)="(?![./]|[a-z]+:)/g, '$1="./')
 }
 
 /** Returns the target of a link on the site, or undefined if it has none. */

@@ -11,7 +11,8 @@ const WHOLE: ReadonlySet<string> = new Set([...NUMERIC, 'time', 'state', 'boolea
 
 /**
  * Returns the width of each column for CSS: short columns are as wide as their texts, and the others share the rest by
- * the length of theirs. Without a long column all share the width.
+ * the length of theirs. Without a long column all share the width. States are never cut: a part of one may read as
+ * another.
  */
 export function columnWidths(columns: readonly ShownColumn[], sample: readonly unknown[]): readonly string[] {
   const found = columns.map(column => {
@@ -22,16 +23,20 @@ export function columnWidths(columns: readonly ShownColumn[], sample: readonly u
     const isShort = longest <= MAX_SHORT || WHOLE.has(format)
     // A badge has a margin on both sides of its text; a title may have an arrow.
     const own = format === 'state' ? longest + 2 : longest + 1
-    return { isShort, own: Math.max(own, column.title.length + 2), usual: quantile(lengths, 0.9) }
+    return {
+      isShort,
+      isState: format === 'state',
+      own: Math.max(own, column.title.length + 2),
+      usual: quantile(lengths, 0.9)
+    }
   })
   const hasLong = found.some(({ isShort }) => !isShort)
-  return found.map(({ isShort, own, usual }) =>
-    !hasLong
-      ? `minmax(0, ${own}fr)`
-      : isShort
-        ? `minmax(0, ${own}ch)`
-        : `minmax(min(${MIN_SHARE}ch, 20%), ${Math.min(Math.max(usual, MIN_SHARE), MAX_SHARE)}fr)`
-  )
+  return found.map(({ isShort, isState, own, usual }) => {
+    const least = isState ? `${own}ch` : '0'
+    if (!hasLong) return `minmax(${least}, ${own}fr)`
+    if (isShort) return isState ? least : `minmax(0, ${own}ch)`
+    return `minmax(min(${MIN_SHARE}ch, 14%), ${Math.min(Math.max(usual, MIN_SHARE), MAX_SHARE)}fr)`
+  })
 }
 
 /** Returns the values that a column can have: a state that changes needs no other width. */

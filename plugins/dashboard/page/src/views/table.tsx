@@ -117,17 +117,12 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
   const scroller = useRef<HTMLDivElement>(null)
   const [focused, setFocused] = useState(-1)
   const virtual = useVirtualRows(scroller, rows.length, ROW_HEIGHT)
-  const actions = (consoleState.value?.actions ?? []).filter(
-    ({ on, operation }) => on === kind && mayCall(operation)
-  )
+  const actions = (consoleState.value?.actions ?? []).filter(({ on, operation }) => on === kind && mayCall(operation))
   const formats = columns.map(column => columnFormat(column, rows[0]))
   const names = columns.map(({ field }) => field).join(' ')
   const sampled = Math.min(rows.length, SAMPLED_ROWS)
   const widths = useMemo(() => columnWidths(columns, rows.slice(0, sampled)), [names, sampled])
-  const template = [
-    ...widths,
-    ...(actions.length === 0 ? [] : [`${actionsWidth(actions)}px`])
-  ].join(' ')
+  const template = [...widths, ...(actions.length === 0 ? [] : [`${actionsWidth(actions)}px`])].join(' ')
 
   const open = (index: number): void => {
     const to = index < 0 ? null : address(rows[index])
