@@ -20,13 +20,12 @@ export async function runFiles(paths, times) {
     t.comment(path)
     const begun = performance.now()
     await import(new URL(`../${path}`, import.meta.url))
-    // While the tests of the last file run, so that the root test ends with them, and then closes what files left open.
-    if (path === paths.at(-1)) {
-      t.teardown = teardown
-      for (const action of actions) t.teardown(action)
-    }
     // A file whose tests have ended cannot disturb the next one.
     while (running.length > 0) await Promise.allSettled(running.splice(0))
     appendFileSync(times, `${path} ${((performance.now() - begun) / 1000).toFixed(1)}\n`)
   }
+  Object.assign(t, { teardown, test })
+  for (const action of actions) t.teardown(action)
+  // Without this, a process with a teardown and an open server would not end.
+  t.end()
 }
