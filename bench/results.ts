@@ -40,7 +40,7 @@ export interface SectionResults {
   }
   readonly figures: readonly Measured[]
   readonly comparisons: readonly Comparison[]
-  /** What each benchmark printed, with its samples; empty if it was not kept. */
+  /** Output of each benchmark, with its samples; empty if it was not kept. */
   readonly outputs: Readonly<Record<string, unknown>>
 }
 

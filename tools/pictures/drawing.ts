@@ -16,7 +16,7 @@ export interface Box {
 
 export interface Picture {
   readonly title: string
-  /** What a reader who cannot see the picture has to know. */
+  /** Text for readers who cannot see the picture. */
   readonly description: string
   readonly width: number
   readonly height: number

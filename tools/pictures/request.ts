@@ -90,7 +90,7 @@ export function requestPicture(): Picture {
   return {
     title: 'The life of an HTTP request',
     description:
-      'The plugin http receives a request and checks host, origin and path. It finds the route in the table of the serving generation, identifies the caller and collects the input. The kernel checks scopes, input and circuit breaker, runs taps that may refuse, waits for a slot, calls the handler of the plugin, checks the output and tells observers. The plugin http answers and records the request.',
+      'The plugin http receives a request and checks host, origin and path. It finds the route in the table of the serving generation, identifies the caller and collects the input. The kernel checks scopes, input and circuit breaker, runs taps that may refuse, waits for a slot, calls the handler of the plugin, checks the output and informs observers. The plugin http answers and records the request.',
     width: 1100,
     height: 562,
     parts
