@@ -3,6 +3,7 @@ import { closest, defined } from '@svc/plugin-sdk'
 import type { PluginSource } from '../core/plugin-source.ts'
 import { readCatalog } from '../host/catalog.ts'
 import { openProject } from '../host/open-project.ts'
+import { collectWhenIdle } from './collect-when-idle.ts'
 import { cliErrors } from './errors.ts'
 import { EXIT } from './exit-codes.ts'
 import { catalogChoices, type GlobalFlags, namesOf } from './flags.ts'
@@ -51,6 +52,7 @@ export async function serve(
     )
     const onHangup = (): void => void project.reconfigure()
     process.on('SIGHUP', onHangup)
+    const stopWaiting = collectWhenIdle()
     try {
       const selection = selectionOf(only, project.catalog.peek.only)
       if (selection !== undefined) await includeListeners(project, selection)
@@ -59,6 +61,7 @@ export async function serve(
       project.log.info('stopping; press Ctrl-C again to stop immediately')
       return EXIT.ok
     } finally {
+      stopWaiting()
       process.off('SIGHUP', onHangup)
       await project.close()
     }
