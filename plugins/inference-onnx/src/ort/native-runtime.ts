@@ -25,6 +25,8 @@ const LOG_ERRORS = 3
 const OPTIMISE_ALL = 99
 const ALLOCATOR_ARENA = 1
 const MEMORY_DEFAULT = 0
+/** Time after a session was opened or closed until freed memory is given back: the garbage collector frees its arrays later. */
+const TRIM_AFTER_MS = 20_000
 
 /** ONNX Runtime through its C interface: runs do not block the event loop, and the cache is updated in place. */
 export class NativeRuntime implements Runtime {
@@ -119,8 +121,9 @@ export class NativeRuntime implements Runtime {
             api.createAsync('CreateSessionFromArrayWithPrepackedWeightsContainer', ...source, share.container)
           )
         : await api.createAsync('CreateSessionFromArray', ...source)
-      return new NativeSession(api, session, kept)
+      return new NativeSession(api, session, kept, () => this.#trimLater())
     } finally {
+      this.#trimLater()
       signal?.removeEventListener('abort', cancel)
       api.release('ReleaseSessionOptions', options)
     }
@@ -132,6 +135,11 @@ export class NativeRuntime implements Runtime {
   }
 
   async close(): Promise<void> {}
+
+  /** Gives freed memory back soon. Not with a timer, which would end with the plugin: models outlive its reload. */
+  #trimLater(): void {
+    AbortSignal.timeout(TRIM_AFTER_MS).addEventListener('abort', () => this.#memory?.trimHeap())
+  }
 }
 
 /** Adds external weights to the session options. Returns the arrays that must live as long as the session. */
@@ -266,11 +274,13 @@ export class NativeSession implements OrtSession {
   readonly #api: OrtApi
   /** Memory that the library reads during the session's life. */
   readonly weights: readonly NodeJS.TypedArray[]
+  readonly #onClosed: () => void
 
-  constructor(api: OrtApi, session: Pointer, weights: readonly NodeJS.TypedArray[]) {
+  constructor(api: OrtApi, session: Pointer, weights: readonly NodeJS.TypedArray[], onClosed: () => void) {
     this.#api = api
     this.handle = session
     this.weights = weights
+    this.#onClosed = onClosed
   }
 
   bind(inputs: Bindings, outputs: Bindings): NativeBinding {
@@ -279,6 +289,7 @@ export class NativeSession implements OrtSession {
 
   async close(): Promise<void> {
     this.#api.release('ReleaseSession', this.handle)
+    this.#onClosed()
   }
 }
 

@@ -22,6 +22,8 @@ interface Functions {
   unmap(...values: unknown[]): unknown
   copy(...values: unknown[]): unknown
   pageSize(): unknown
+  /** Only glibc has it. */
+  trimHeap?(...values: unknown[]): unknown
 }
 
 /** Memory outside the JavaScript heap, from the C library of the process: mapped files, and memory that grows by pages. */
@@ -44,7 +46,8 @@ export class SystemMemory {
         advise: library.func('madvise', 'int', ['void *', 'size_t', 'int']),
         unmap: library.func('munmap', 'int', ['void *', 'size_t']),
         copy: library.func('memmove', 'void *', ['void *', 'void *', 'size_t']),
-        pageSize: library.func('getpagesize', 'int', [])
+        pageSize: library.func('getpagesize', 'int', []),
+        ...trimHeapOf(library)
       })
     } catch {
       return null
@@ -91,6 +94,14 @@ export class SystemMemory {
     if (first < end) this.#functions.advise(first, end - first, NOT_NEEDED)
   }
 
+  /**
+   * Gives freed memory of the C library back to the system. glibc keeps freed blocks, such as those of the conversion of
+   * weights, for later allocations.
+   */
+  trimHeap(): void {
+    this.#functions.trimHeap?.(0)
+  }
+
   /** Frees a mapping, or reserved memory. */
   unmap({ address, byteLength }: Mapping): void {
     this.#functions.unmap(address, byteLength)
@@ -100,5 +111,13 @@ export class SystemMemory {
   #map(byteLength: number, protection: number, flags: number, descriptor: number): Pointer | null {
     const address = this.#functions.map(null, byteLength, protection, flags, descriptor, 0) as Pointer | null
     return !address || address === FAILED ? null : address
+  }
+}
+
+function trimHeapOf(library: ReturnType<Koffi['load']>): Pick<Functions, 'trimHeap'> {
+  try {
+    return { trimHeap: library.func('malloc_trim', 'int', ['size_t']) }
+  } catch {
+    return {}
   }
 }
