@@ -54,6 +54,10 @@ if (values.report !== undefined) {
   process.stdout.write(text)
   process.exit(isPassed ? 0 : 1)
 }
+if (process.platform !== 'linux') {
+  process.stderr.write('soak: it reads /proc of the nodes, which only Linux has; run it there\n')
+  process.exit(2)
+}
 const minutes = Number(values.minutes)
 if (!(minutes > 0)) {
   process.stderr.write('usage: npm run soak -- [--minutes NUMBER] [--out FOLDER] [--keep]\n')
