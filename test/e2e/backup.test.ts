@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openFile } from '@svc/plugin-database/testing'
 import t from 'tap'
 import { errorOf, runSvc } from './run-svc.ts'
 import { makeProject, serve } from './served-project.ts'
@@ -50,6 +51,24 @@ t.test('a served project is backed up, refused for a restore, and restored elsew
   const replaced = await run(['restore', file, ...keys, '--force', '--json'])
   t.match(JSON.parse(replaced.stdout), { kept: /before-restore/ }, replaced.stderr)
   t.match((await run(['memory', 'show', 'decisions/database', '--json'])).stdout, /we use SQLite/)
+})
+
+t.test('a build that finds a newer schema changes nothing, and a backup of before the upgrade restores its data', async t => {
+  const folder = makeProject(t, {})
+  const run = (...argv: string[]) => runSvc(folder, [...argv, '--json'])
+  const file = join(t.testdir({}), 'before.tar.gz')
+  t.equal((await run('memory', 'store', 'notes/one', 'of before the upgrade')).code, 0)
+  t.equal((await run('backup', file, '--without-keys')).code, 0)
+  const database = join(folder, '.vox', 'store.db')
+  const store = await openFile(database, { busyTimeoutMs: 5_000, synchronous: 'full' })
+  await store.execute('INSERT INTO schema_version (version) SELECT max(version) + 1 FROM schema_version')
+  await store.close()
+  const content = readFileSync(database)
+  t.match(errorOf(await run('memory', 'store', 'notes/two', 'of the older build')), { code: 'DBP_SCHEMA_NEWER' })
+  t.ok(readFileSync(database).equals(content), 'the database is as it was')
+  const restored = await run('restore', file, '--force')
+  t.equal(restored.code, 0, restored.stderr)
+  t.match((await run('memory', 'show', 'notes/one')).stdout, /of before the upgrade/)
 })
 
 t.test('an interrupted restore is finished by the next command', async t => {
