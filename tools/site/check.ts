@@ -57,7 +57,7 @@ function readPage(html: string): HtmlPage {
   return {
     links: attribute(/<a\s[^>]*?\bhref="([^"]*)"/g),
     resources: [
-      ...attribute(/<(?:img|script|source|iframe|video)\s[^>]*?\bsrc="([^"]*)"/g),
+      ...attribute(/<(?:img|script|source|iframe|video)\s[^>]*?\bsrc(?:set)?="([^"]*)"/g),
       ...attribute(/<link\s(?=[^>]*\brel="[^"]*(?:stylesheet|preload|icon)[^"]*")[^>]*?\bhref="([^"]*)"/g)
     ],
     anchors: new Set(attribute(/\sid="([^"]*)"/g))
