@@ -83,7 +83,8 @@ t.test('a release is complete, and its packages serve from an empty folder witho
   const notices = readFileSync(join(project, 'node_modules', '@svc', 'kernel', 'THIRD-PARTY.md'), 'utf8')
   t.match(notices, /## yargs \d[\s\S]*Permission is hereby granted/, 'the licences of bundled libraries are there')
 
-  const program = join(project, 'node_modules', '.bin', 'svc')
+  // The file itself: the kernel links a program of the same name.
+  const program = join(project, 'node_modules', '@svc', 'svc', 'bin', 'svc.cjs')
   const { stdout } = await run(program, ['plugins', 'list', '--json'], { cwd: project, env })
   const { plugins } = JSON.parse(stdout) as { plugins: { name: string; state: string; why: string | null }[] }
   t.same(plugins.map(({ name }) => name).sort(), PLUGINS.split(','))

@@ -1,2 +1,6 @@
 #!/usr/bin/env node
-require('@svc/kernel/bin/svc.cjs')
+const { main } = require('@svc/kernel/cli')
+
+main(process.argv.slice(2)).then(code => {
+  process.exitCode = code
+})
