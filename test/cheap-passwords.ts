@@ -1,5 +1,5 @@
-// Makes hashing passwords cheap in this process: hundreds of sign-ups would take minutes. Hashes still name the cost that
-// the server asked for.
+// Makes hashing passwords cheap in this process: hundreds of sign-ups would take minutes. Hashes still name the cost
+// of the server.
 import crypto, { type ScryptOptions } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 

@@ -4,7 +4,7 @@ import { packageJson } from '../fixtures/loader/plugin-folder.ts'
 
 const FREE_PORTS = ['--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0']
 
-/** What the server of a test runs: its plugins, and what the commands need of a server. */
+/** Selects the plugins of a test, and those that commands need in a server. */
 const ONLY = ['--only', 'good,other,http,daemon,cli']
 
 const source = (name: string): string => `

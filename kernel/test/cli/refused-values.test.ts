@@ -10,7 +10,7 @@ export default definePlugin({
   activate() {}
 })
 `
-/** What the server of a test runs: the plugin, and what the commands need of a server. */
+/** Selects the plugin of a test, and those that commands need in a server. */
 const ONLY = ['--only', 'good,http,daemon,cli']
 const FILES = { 'plugins/good/package.json': packageJson('good'), 'plugins/good/src/plugin.ts': SOURCE }
 

@@ -20,7 +20,7 @@ export default definePlugin({
   activate: ctx => ctx.implement(greet, input => ({ text: 'hello'.repeat((input as { times?: number }).times ?? 1) }))
 })
 `
-/** What the server of a test runs: the plugin, and what the commands need of a server. */
+/** Selects the plugin of a test, and those that commands need in a server. */
 const ONLY = ['--only', 'hello,http,daemon,cli']
 const TIMES = "times: t.optional(t.integer({ description: 'Number of greetings' }))"
 

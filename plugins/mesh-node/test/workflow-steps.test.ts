@@ -41,20 +41,14 @@ async function serveProgram(
   plugins = ''
 ): Promise<Served & { readonly app: string }> {
   const set = ['app-runtime.program="app.vox"', 'app-runtime.port=0'].flatMap(each => ['--set', `plugins.${each}`])
-  const served = await serve(
-    t,
-    folder,
-    ['--only', `app-runtime,http,mesh,mesh-node${plugins}`, ...set],
-    undefined,
-    {
-      SVC_MESH_ENABLED: '1',
-      SVC_MESH_CONTROL_ADDR: url,
-      SVC_MESH_TOKEN: TOKEN,
-      SVC_MESH_NODE_ID: node,
-      SVC_MESH_GPU_READINESS_PROBE_OFF: '1',
-      SVC_ORCHESTRATOR_MESH_REMOTE_WORKER_POLL_INTERVAL_SECS: '0'
-    }
-  )
+  const served = await serve(t, folder, ['--only', `app-runtime,http,mesh,mesh-node${plugins}`, ...set], undefined, {
+    SVC_MESH_ENABLED: '1',
+    SVC_MESH_CONTROL_ADDR: url,
+    SVC_MESH_TOKEN: TOKEN,
+    SVC_MESH_NODE_ID: node,
+    SVC_MESH_GPU_READINESS_PROBE_OFF: '1',
+    SVC_ORCHESTRATOR_MESH_REMOTE_WORKER_POLL_INTERVAL_SECS: '0'
+  })
   const line = await served.line(/app listens on (http:\/\/[^\s"]+)/)
   return { ...served, app: /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1] ?? '' }
 }

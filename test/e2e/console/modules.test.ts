@@ -8,7 +8,7 @@ import { type ConsolePage, callFrom, launch, noBrowser, openConsole } from './br
 import { buttonsPage, modulePlugin } from './module-plugin.ts'
 
 const SETTINGS = 'kernel.plugin_directories = ["plugins"]\n[plugins.model-server]\nenabled = false\n'
-/** What a server runs, with the plugin of the pages. */
+/** Selects the plugins of a console with the pages of one plugin. */
 const only = (plugin: string): readonly string[] => ['--watch', '--only', `http,dashboard,cli,daemon,${plugin}`]
 const ISOLATED = `${SETTINGS}[plugins.boxed]\nisolation = "process"\n`
 

@@ -8,7 +8,7 @@ import { accessibilityProblems, callFrom, launch, noBrowser, openConsole, settle
 import { rowsPlugin } from './rows-plugin.ts'
 
 const SETTINGS = 'kernel.plugin_directories = ["plugins"]\n[plugins.model-server]\nenabled = false\n'
-/** What a server runs, with the plugin of the rows. */
+/** Selects the plugins of a console with rows. */
 const ONLY = ['--only', 'http,dashboard,cli,daemon,rows']
 const SIGN_IN = 'Sign in to the svc console'
 
