@@ -16,6 +16,11 @@ const UNUSED: readonly string[] = [
   // Libraries for musl.
   'node_modules/@libsql/linux-x64-musl',
   'node_modules/@libsql/linux-arm64-musl',
+  // Builds for bundlers; Node.js loads build/src.
+  'node_modules/@opentelemetry/*/build/esm',
+  'node_modules/@opentelemetry/*/build/esnext',
+  // Measurements of a library.
+  'node_modules/bintrees/test',
   // Types only.
   'node_modules/@types',
   // Pages with which developers look at recorded tests.
