@@ -24,15 +24,14 @@ t.test('no two documents have the same page', t => {
 
 t.test('a link between documents leads to a page, and another one into the repository', t => {
   const documents = new Set(['README.md', 'docs/console.md', 'docs/authoring/README.md', 'plugins/http/README.md'])
-  const target = (href: string, repository: string | undefined = 'https://forge.example/svc') =>
-    siteTarget(href, 'docs/console.md', documents, repository)
+  const target = (href: string) => siteTarget(href, 'docs/console.md', documents, 'https://forge.example/svc')
   t.equal(target('../plugins/http/README.md#routes'), '/plugins/http.md#routes')
   t.equal(target('authoring/'), '/authoring/', 'a folder leads to its README')
   t.equal(target('../README.md'), '/')
   t.equal(target('#keyboard'), '#keyboard')
   t.equal(target('https://example.org/'), 'https://example.org/')
   t.equal(target('../kernel/src/core/'), 'https://forge.example/svc/tree/main/kernel/src/core')
-  t.equal(siteTarget('../LICENSE', 'docs/console.md', documents, undefined), undefined, 'nowhere to lead to')
+  t.equal(target('../LICENSE'), 'https://forge.example/svc/blob/main/LICENSE')
   t.end()
 })
 

@@ -8,7 +8,6 @@ interface Token {
   readonly type: string
   readonly children: readonly Token[] | null
   content: string
-  tag: string
   attrGet(name: string): string | null
   attrSet(name: string, value: string): void
 }
@@ -26,8 +25,8 @@ interface MarkdownIt {
 export interface LinkOptions {
   /** Documents that have a page, relative to the root. */
   readonly documents: ReadonlySet<string>
-  /** Address of the repository on the web, without a slash at its end. Undefined: links to other files are plain text. */
-  readonly repository: string | undefined
+  /** Address of the repository on the web, without a slash at its end. */
+  readonly repository: string
 }
 
 /** Returns a plugin for markdown-it that rewrites relative links. Images keep their paths: Vite copies their files. */
@@ -38,11 +37,9 @@ export function repositoryLinks({ documents, repository }: LinkOptions): (markdo
       for (const token of tokens.flatMap(each => [each, ...(each.children ?? [])]))
         if (token.type.startsWith('html_')) token.content = withRelativeImages(token.content)
       for (const token of tokens)
-        for (const [open, close] of linksIn(token.children ?? [])) {
-          const target = siteTarget(open.attrGet('href') ?? '', document, documents, repository)
-          if (target !== undefined) open.attrSet('href', target)
-          else for (const end of [open, close]) end.tag = 'span'
-        }
+        for (const open of token.children ?? [])
+          if (open.type === 'link_open')
+            open.attrSet('href', siteTarget(open.attrGet('href') ?? '', document, documents, repository))
     })
 }
 
@@ -51,31 +48,19 @@ export function withRelativeImages(html: string): string {
   return html.replaceAll(/\b(src|srcset)="(?![./]|[a-z]+:)/g, '$1="./')
 }
 
-/** Returns the target of a link on the site, or undefined if it has none. */
+/** Returns the target of a link on the site. */
 export function siteTarget(
   href: string,
   document: string,
   documents: ReadonlySet<string>,
-  repository: string | undefined
-): string | undefined {
+  repository: string
+): string {
   if (href === '' || href.startsWith('#') || /^[a-z][a-z+.-]*:/i.test(href)) return href
   const [path = '', anchor] = href.split('#')
   const file = posix.normalize(posix.join(posix.dirname(document), decodeURI(path))).replace(/\/$/, '')
   const after = anchor === undefined ? '' : `#${anchor}`
   for (const page of [file, posix.join(file, 'README.md')])
     if (documents.has(page)) return `/${pagePath(page).replace(/(^|\/)index\.md$/, '$1')}${after}`
-  if (repository === undefined) return undefined
   const kind = statSync(join(ROOT, file), { throwIfNoEntry: false })?.isDirectory() ? 'tree' : 'blob'
   return `${repository}/${kind}/main/${file}${after}`
-}
-
-function linksIn(tokens: readonly Token[]): [Token, Token][] {
-  const open: Token[] = []
-  const links: [Token, Token][] = []
-  for (const token of tokens) {
-    if (token.type === 'link_open') open.push(token)
-    const first = token.type === 'link_close' ? open.pop() : undefined
-    if (first !== undefined) links.push([first, token])
-  }
-  return links
 }

@@ -1,13 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { REPOSITORY as repository } from '../../release/published-manifest.ts'
 import { anchorOf } from '../anchors.ts'
 import { fromFile } from '../from-file.ts'
 import { repositoryLinks } from '../links.ts'
 import { API, documentPaths, otherMarkdown, pagePath, ROOT, sidebar } from '../pages.ts'
-import { repositoryUrl } from '../repository.ts'
 
 const documents = documentPaths()
-const repository = repositoryUrl()
 const base = process.env.SVC_DOCS_BASE ?? '/'
 const vox = JSON.parse(readFileSync(join(ROOT, 'editors/vscode/syntaxes/vox.tmLanguage.json'), 'utf8'))
 
@@ -41,18 +40,14 @@ export default {
       options: { miniSearch: { searchOptions: { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 } } } }
     },
     nav: [
-      { text: 'Guides', link: existsSync(join(ROOT, 'docs/guides')) ? '/guides/' : '/authoring/ten-minutes' },
-      { text: 'Reference', link: '/config' },
-      ...(repository === undefined ? [] : [{ text: 'Repository', link: repository }])
+      { text: 'Guides', link: existsSync(join(ROOT, 'docs/guides/README.md')) ? '/guides/' : '/authoring/ten-minutes' },
+      { text: 'Reference', link: '/reference/' },
+      { text: 'Repository', link: repository }
     ],
-    ...(repository === undefined
-      ? {}
-      : {
-          editLink: {
-            pattern: ({ filePath }: { filePath: string }) => `${repository}/edit/main/${filePath}`,
-            text: 'Edit this page'
-          }
-        })
+    editLink: {
+      pattern: ({ filePath }: { filePath: string }) => `${repository}/edit/main/${filePath}`,
+      text: 'Edit this page'
+    }
   },
   transformHead: ({ pageData }: { pageData: { relativePath: string } }) => [
     ['script', {}, fromFile('../'.repeat(pageData.relativePath.split('/').length - 1) || './', base)]
