@@ -131,7 +131,7 @@ export class Archive {
     const { lock } = this.#options
     const { private: _, overrides: _overrides, ...root } = this.#manifest()
     const packages = this.#libraries.filter(isShared).map(key => {
-      // What is only for development here may be needed by a release.
+      // A library for development here may be needed by a release.
       const { dev: _dev, ...entry } = lock[key] ?? {}
       return [key, entry]
     })

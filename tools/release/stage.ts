@@ -6,7 +6,7 @@ import { thirdPartyNotices } from './notices.ts'
 import { publishedManifest } from './published-manifest.ts'
 import { jsonText, type Manifest, ROOT, readJson, type Workspace } from './workspaces.ts'
 
-/** A package as it is published, in a folder of its own. */
+/** A package as it is published, in a separate folder. */
 export interface StagedPackage {
   readonly name: string
   readonly version: string
