@@ -53,23 +53,26 @@ t.test('a served project is backed up, refused for a restore, and restored elsew
   t.match((await run(['memory', 'show', 'decisions/database', '--json'])).stdout, /we use SQLite/)
 })
 
-t.test('a build that finds a newer schema changes nothing, and a backup of before the upgrade restores its data', async t => {
-  const folder = makeProject(t, {})
-  const run = (...argv: string[]) => runSvc(folder, [...argv, '--json'])
-  const file = join(t.testdir({}), 'before.tar.gz')
-  t.equal((await run('memory', 'store', 'notes/one', 'of before the upgrade')).code, 0)
-  t.equal((await run('backup', file, '--without-keys')).code, 0)
-  const database = join(folder, '.vox', 'store.db')
-  const store = await openFile(database, { busyTimeoutMs: 5_000, synchronous: 'full' })
-  await store.execute('INSERT INTO schema_version (version) SELECT max(version) + 1 FROM schema_version')
-  await store.close()
-  const content = readFileSync(database)
-  t.match(errorOf(await run('memory', 'store', 'notes/two', 'of the older build')), { code: 'DBP_SCHEMA_NEWER' })
-  t.ok(readFileSync(database).equals(content), 'the database is as it was')
-  const restored = await run('restore', file, '--force')
-  t.equal(restored.code, 0, restored.stderr)
-  t.match((await run('memory', 'show', 'notes/one')).stdout, /of before the upgrade/)
-})
+t.test(
+  'a build that finds a newer schema changes nothing, and a backup of before the upgrade restores its data',
+  async t => {
+    const folder = makeProject(t, {})
+    const run = (...argv: string[]) => runSvc(folder, [...argv, '--json'])
+    const file = join(t.testdir({}), 'before.tar.gz')
+    t.equal((await run('memory', 'store', 'notes/one', 'of before the upgrade')).code, 0)
+    t.equal((await run('backup', file, '--without-keys')).code, 0)
+    const database = join(folder, '.vox', 'store.db')
+    const store = await openFile(database, { busyTimeoutMs: 5_000, synchronous: 'full' })
+    await store.execute('INSERT INTO schema_version (version) SELECT max(version) + 1 FROM schema_version')
+    await store.close()
+    const content = readFileSync(database)
+    t.match(errorOf(await run('memory', 'store', 'notes/two', 'of the older build')), { code: 'DBP_SCHEMA_NEWER' })
+    t.ok(readFileSync(database).equals(content), 'the database is as it was')
+    const restored = await run('restore', file, '--force')
+    t.equal(restored.code, 0, restored.stderr)
+    t.match((await run('memory', 'show', 'notes/one')).stdout, /of before the upgrade/)
+  }
+)
 
 t.test('an interrupted restore is finished by the next command', async t => {
   const folder = makeProject(t, { '.vox/kept': 'old' })
@@ -141,5 +144,6 @@ t.test('a support bundle of a server holds none of its secrets', async t => {
   const served = await read(['server'])
   t.match(served, /"plugins\.http\.token",\s+"value": "\*\*\*/)
   t.match(served, /"route": "\/api\/limits"/)
-  for (const text of [alone, served]) for (const [name, secret] of Object.entries(planted)) t.notOk(text.includes(secret), name)
+  for (const text of [alone, served])
+    for (const [name, secret] of Object.entries(planted)) t.notOk(text.includes(secret), name)
 })

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BackupPart } from '@svc/contracts'
 import { openFile } from '@svc/plugin-database/testing'
-import { Header } from 'tar'
 import t, { type Test } from 'tap'
+import { Header } from 'tar'
 import { generateKeys, parseIdentities, parseRecipient, verifyArchive } from '#root'
 import { archiveOf, databases, type Entry, make, readFiles, restore, writeFiles } from './files.ts'
 
@@ -197,7 +197,12 @@ t.test('damaged and incomplete archives are refused, and change nothing', async 
   const target = join(folder, 'restored')
   const changed = Buffer.from(content)
   changed[content.length >> 1] = (changed[content.length >> 1] ?? 0) ^ 255
-  for (const each of [content.subarray(0, content.length - 2_000), changed, Buffer.from('no archive'), Buffer.alloc(0)]) {
+  for (const each of [
+    content.subarray(0, content.length - 2_000),
+    changed,
+    Buffer.from('no archive'),
+    Buffer.alloc(0)
+  ]) {
     writeFileSync(join(folder, 'bad'), each)
     await t.rejects(verify(join(folder, 'bad')), { code: 'BKP_DAMAGED' })
     await t.rejects(restore(join(folder, 'bad'), target), { code: 'BKP_DAMAGED' })

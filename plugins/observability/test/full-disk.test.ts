@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -30,31 +39,35 @@ function smallDisk(): string | null {
 
 const disk = smallDisk()
 
-t.test('a full disk costs only the lines of that time', { skip: disk === null && 'this user may not mount' }, async t => {
-  const folder = disk as string
-  const path = join(folder, 'svc.jsonl')
-  const { file, messages } = open(path)
-  file.append(['before'])
-  const filler = join(folder, 'filler')
-  for (let bytes = 32_768; bytes >= 1; bytes = Math.floor(bytes / 2)) {
-    try {
-      for (;;) appendFileSync(filler, Buffer.alloc(bytes))
-    } catch {
-      // The next smaller piece.
+t.test(
+  'a full disk costs only the lines of that time',
+  { skip: disk === null && 'this user may not mount' },
+  async t => {
+    const folder = disk as string
+    const path = join(folder, 'svc.jsonl')
+    const { file, messages } = open(path)
+    file.append(['before'])
+    const filler = join(folder, 'filler')
+    for (let bytes = 32_768; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+      try {
+        for (;;) appendFileSync(filler, Buffer.alloc(bytes))
+      } catch {
+        // The next smaller piece.
+      }
     }
+    file.append(['x'.repeat(20_000)])
+    file.append(['y'.repeat(20_000)])
+    t.match(messages, [/^cannot write .*svc\.jsonl; the log is only kept in memory$/])
+    rmSync(filler)
+    file.append(['after'])
+    file.append(['later'])
+    t.equal(messages.length, 2)
+    t.match(messages[1], /svc\.jsonl is written again/)
+    const lines = await readLogLines(path)
+    t.equal(lines[0], 'before')
+    t.same(lines.slice(-2), ['after', 'later'], 'whole lines, also after a torn one')
   }
-  file.append(['x'.repeat(20_000)])
-  file.append(['y'.repeat(20_000)])
-  t.match(messages, [/^cannot write .*svc\.jsonl; the log is only kept in memory$/])
-  rmSync(filler)
-  file.append(['after'])
-  file.append(['later'])
-  t.equal(messages.length, 2)
-  t.match(messages[1], /svc\.jsonl is written again/)
-  const lines = await readLogLines(path)
-  t.equal(lines[0], 'before')
-  t.same(lines.slice(-2), ['after', 'later'], 'whole lines, also after a torn one')
-})
+)
 
 t.test('while writing fails, it is tried again only after a pause', async t => {
   const folder = t.testdir({ logs: 'in the way' })

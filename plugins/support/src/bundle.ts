@@ -46,7 +46,9 @@ export function runBundle({ projectRoot, version, collect }: BundleOptions) {
       io.stderr.write(
         [
           `the bundle holds, from the ${source === 'server' ? 'running server' : 'project (no server runs)'}:`,
-          ...files.map(({ path, summary, bytes }) => `  ${path.padEnd(16)} ${String(bytes).padStart(8)} bytes  ${summary}`),
+          ...files.map(
+            ({ path, summary, bytes }) => `  ${path.padEnd(16)} ${String(bytes).padStart(8)} bytes  ${summary}`
+          ),
           'secrets are masked; prompts, answers and files of the project are not in it. Read it before you send it.',
           ''
         ].join('\n')

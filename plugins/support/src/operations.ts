@@ -3,7 +3,8 @@ import { type CommandDescriptor, defineOperation, t } from '@svc/plugin-sdk'
 export const collectOperation = defineOperation({
   id: 'support.collect',
   summary: 'Collect what a bug report needs, without secrets',
-  description: 'Returns the sections of a support bundle of the running server. svc support-bundle writes them to a file.',
+  description:
+    'Returns the sections of a support bundle of the running server. svc support-bundle writes them to a file.',
   input: t.object({}),
   output: t.object({
     sections: t.array(t.object({ name: t.string(), summary: t.string(), value: t.unknown() }))

@@ -7,7 +7,8 @@ const PATTERNS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g
 ]
 /** A value behind a word that names a secret, as in headers, URLs and command lines. */
-const NAMED = /\b((?:authorization|bearer|password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*[:= ]\s*["']?(?:bearer |basic )?)([^\s"'&,;]{6,})/gi
+const NAMED =
+  /\b((?:authorization|bearer|password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*[:= ]\s*["']?(?:bearer |basic )?)([^\s"'&,;]{6,})/gi
 const URL_USER = /([a-z][a-z0-9+.-]*:\/\/)[^\s/?#@]+@/gi
 const SECRET_KEY = /pass(?:word|phrase|wd)?$|secret|token$|api_?key|access_?key|private_?key|credential|cookie/i
 const MASK = '***'

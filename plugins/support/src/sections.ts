@@ -1,6 +1,6 @@
 import { arch, availableParallelism, homedir, release, totalmem, type } from 'node:os'
-import { errorMessage } from '@svc/plugin-sdk'
 import { type KernelAdmin, type KernelPort, supportSections } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import { redact } from './redact.ts'
 
 /** Log lines and requests in a bundle. */
@@ -51,7 +51,11 @@ export async function collectSections(source: SectionSource, signal: AbortSignal
     ['doctor', 'result of svc doctor', () => source.call('kernel.doctor', {})],
     ['log', `the last ${MAX_ROWS} log lines, without contents`, () => logLines(source)],
     ['requests', `the last ${MAX_ROWS} HTTP requests: routes, status and times`, () => requests(source)],
-    ['metrics', 'metrics, now and over the last two hours', () => source.call('observability.metrics', { points: 120 })],
+    [
+      'metrics',
+      'metrics, now and over the last two hours',
+      () => source.call('observability.metrics', { points: 120 })
+    ],
     ['resources', 'disk space and memory', () => source.call('limits.status', {})]
   ]
   const others = kernel.current
