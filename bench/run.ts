@@ -1,7 +1,7 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|hybrid|embeddings|programs|orchestrator|mesh|console|stub-check|reward|search]
+ *   npm run bench [-- --rounds N] [--only kernel|startup|models|hybrid|embeddings|programs|orchestrator|mesh|console|stub-check|reward|search]
  *     [--smoke | --plot]
  *
  * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
@@ -30,6 +30,7 @@ import { measureReward } from './reward-section.ts'
 import { runBenchmark, takeOutputs } from './run-benchmark.ts'
 import { measureSearch } from './search-section.ts'
 import { runSmoke } from './smoke.ts'
+import { measureStartup } from './startup-section.ts'
 import { measureStubCheck } from './stub-check-section.ts'
 
 interface HttpCase {
@@ -46,6 +47,7 @@ interface HttpCase {
 /** Headings of the sections that are measured separately, in order. The first section has the title of the document. */
 const SECTIONS = {
   kernel: '',
+  startup: '## Start-up and size\n',
   models: '## Tokens per second\n',
   hybrid: '## Qwen3.5\n',
   sampling: '## Choice of tokens\n',
@@ -82,6 +84,7 @@ const { only, smoke, plot } = values
 const names = Object.keys(SECTIONS) as readonly Section[]
 const measures: Readonly<Partial<Record<Section, () => Promise<string[]>>>> = {
   kernel: measureKernel,
+  startup: measureStartup,
   models: measureModels,
   hybrid: measureHybrid,
   embeddings: measureEmbeddings,
@@ -132,9 +135,6 @@ async function measureKernel(): Promise<string[]> {
   const http = await runBenchmark<{ results: HttpCase[] }>('http')
   const reload = await runBenchmark<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
   const soak = await runBenchmark<{ results: { bytes_per_reload: number; reloads: number } }>('heap')
-  const startup = await runBenchmark<{
-    results: Record<'help_over_node_ms' | 'call_ms' | 'hundred_plugins_over_empty_ms', Figure>
-  }>('startup')
   const hooks = await runBenchmark<{ results: Record<HookFigure, Figure> }>('hooks')
   const worst = (pick: (each: HttpCase) => Figure): Figure => highest(http.results.map(pick))
   const rows: Row[] = [
@@ -199,24 +199,6 @@ async function measureKernel(): Promise<string[]> {
       value: soak.results.bytes_per_reload / 1024,
       bound: 2,
       unit: 'KB'
-    },
-    {
-      what: '`svc --help`, time added to that of `node -e 0`',
-      value: startup.results.help_over_node_ms,
-      bound: 50,
-      unit: 'ms'
-    },
-    {
-      what: '`svc call` of an operation on a running server, whole process',
-      value: startup.results.call_ms,
-      bound: 150,
-      unit: 'ms'
-    },
-    {
-      what: 'cold start with 100 trivial plugins, time added to that of an empty kernel',
-      value: startup.results.hundred_plugins_over_empty_ms,
-      bound: 250,
-      unit: 'ms'
     }
   ]
   return [

@@ -11,6 +11,7 @@ const CONCURRENCY = 2
  */
 const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   startup: ['--rounds', '1'],
+  'idle-servers': ['--rounds', '1'],
   http: ['--lives', '1', '--rounds', '1', '--requests', '200'],
   reload: ['--reloads', '7'],
   heap: ['--reloads', '4'],
