@@ -1,6 +1,6 @@
 /**
  * Servers at rest: time from the start of the process to the first answer, and resident memory after half a minute
- * without requests. Ours with all plugins and with `--profile model-server`, beside PocketBase, Ollama and the
+ * without requests. Ours with all plugins and with `--profile model-server`, next to PocketBase, Ollama and the
  * development server of Temporal if these variables name the programs: `SVC_BENCH_POCKETBASE`, `SVC_BENCH_OLLAMA`,
  * `SVC_BENCH_TEMPORAL`. Servers run one after the other. Needs Linux and `npm run build`.
  *

@@ -138,7 +138,7 @@ export async function withPackages(plugin: PluginText): Promise<PluginCode> {
 }
 
 /**
- * Returns the code of a plugin without its text, which would stay in memory beside V8's source. The text is wrapped in a
+ * Returns the code of a plugin without its text, which would stay in memory next to V8's source. The text is wrapped in a
  * block, so that it may declare names that are also parameters. The block starts on the first line, so that the source
  * map stays correct.
  */
