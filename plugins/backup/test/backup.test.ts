@@ -259,21 +259,29 @@ t.test('an aborted backup leaves nothing behind', async t => {
   await t.rejects(make(project, file), { code: 'BKP_EXISTS' })
 })
 
-t.test('a backup that does not fit on the disk leaves nothing behind', async t => {
-  const disk = mkdtempSync(join(tmpdir(), 'svc-small-disk-'))
+/** Mounts a file system of 512 kB; null where the user may not. */
+function mountSmallDisk(): string | null {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-small-disk-'))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', disk], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', folder], { stdio: 'ignore' })
   } catch {
-    rmdirSync(disk)
-    return t.skip('this user may not mount a file system')
+    rmdirSync(folder)
+    return null
   }
   t.teardown(() => {
-    execFileSync('umount', ['-l', disk])
-    rmdirSync(disk)
+    execFileSync('umount', ['-l', folder])
+    rmdirSync(folder)
   })
+  return folder
+}
+
+const disk = mountSmallDisk()
+const needsDisk = { skip: disk === null ? 'this user may not mount a file system' : false }
+
+t.test('a backup that does not fit on the disk leaves nothing behind', needsDisk, async t => {
+  const folder = disk as string
   const { project } = await openProject(t)
   writeFiles(project, { '.vox/random': randomBytes(2_000_000) })
-  await t.rejects(make(project, join(disk, 'b.tar.gz')), { code: 'BKP_DISK_FULL', hint: /free space/ })
-  t.same(readdirSync(disk), [])
-  return undefined
+  await t.rejects(make(project, join(folder, 'b.tar.gz')), { code: 'BKP_DISK_FULL', hint: /free space/ })
+  t.same(readdirSync(folder), [])
 })
