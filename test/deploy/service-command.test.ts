@@ -32,7 +32,10 @@ t.test('svc service installs, shows and removes a service of a user', linux, asy
   t.match({ ...JSON.parse(shown.stdout), code: shown.code }, { state: 'active', file, code: 0 })
   t.equal((await run('uninstall', '--user')).code, 0)
   t.notOk(existsSync(file))
-  t.match(readFileSync(join(folder, 'systemctl.log'), 'utf8'), /--user restart svc\.service\n[^]*disable --now svc\.service/)
+  t.match(
+    readFileSync(join(folder, 'systemctl.log'), 'utf8'),
+    /--user restart svc\.service\n[\s\S]*disable --now svc\.service/
+  )
 })
 
 t.test('systemd accepts the unit that a dry run prints', linux, async t => {
