@@ -43,6 +43,9 @@ async function checkServed(browser: Browser, origin: string, base: string): Prom
       problems.push(`${page.url()}: requests ${request.url()}`)
   })
   page.on('pageerror', error => problems.push(`${page.url()}: ${error.message}`))
+  page.on('console', message => {
+    if (message.type() === 'error') problems.push(`${page.url()}: ${message.text()}`)
+  })
   for (const path of ['', 'architecture.html', 'console.html', 'performance.html', 'plugins/http.html'])
     await page.goto(`${origin}${base}${path}`, { waitUntil: 'networkidle' })
   await page.keyboard.press('Control+k')

@@ -45,7 +45,7 @@ export default {
       { text: 'Repository', link: repository }
     ],
     editLink: {
-      pattern: ({ filePath }: { filePath: string }) => `${repository}/edit/main/${filePath}`,
+      pattern: `${repository}/edit/main/:path`,
       text: 'Edit this page'
     }
   },
