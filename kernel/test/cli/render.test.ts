@@ -44,10 +44,7 @@ t.test('an error without a hint names its explanation: of svc for its own codes,
     renderError(new SvcError('ACME_LOST', 'it is lost', { docs }), paper()),
     `<red>error:</> it is lost\n  code: ACME_LOST\n  more: ${docs}`
   )
-  t.equal(
-    renderError(new SvcError('ACME_LOST', 'it is lost'), paper()),
-    '<red>error:</> it is lost\n  code: ACME_LOST'
-  )
+  t.equal(renderError(new SvcError('ACME_LOST', 'it is lost'), paper()), '<red>error:</> it is lost\n  code: ACME_LOST')
   t.equal(
     renderError(new SvcError('KRN_CLOSED', 'it closes', { docs: 'https://svc.example/sent-by-a-server' }), paper()),
     '<red>error:</> it closes\n  code: KRN_CLOSED\n  more: svc errors explain KRN_CLOSED'
