@@ -14,6 +14,8 @@ export default {
   title: 'svc',
   description: 'Models, agents and small web applications on your own machine',
   lang: 'en',
+  // Without it, browsers request /favicon.ico.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcDir: ROOT,
   srcExclude: otherMarkdown(documents),
   rewrites: Object.fromEntries(documents.map(path => [path, pagePath(path)])),
