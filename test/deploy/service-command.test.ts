@@ -39,7 +39,10 @@ t.test('svc service installs, shows and removes a service of a user', linux, asy
 })
 
 t.test('systemd accepts the unit that a dry run prints', linux, async t => {
-  if (spawnSync('systemd-analyze', ['--version']).status !== 0) return t.skip('systemd-analyze is not installed')
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
+    t.skip('systemd-analyze is not installed')
+    return
+  }
   const { folder, run } = makeMachine(t)
   const { code, stdout, stderr } = await run('install', '--run-as', 'root', '--credential', 'a:/etc/a', '--dry-run')
   t.equal(code, 0, stderr)

@@ -49,12 +49,7 @@ export function withRelativeImages(html: string): string {
 }
 
 /** Returns the target of a link on the site. */
-export function siteTarget(
-  href: string,
-  document: string,
-  documents: ReadonlySet<string>,
-  repository: string
-): string {
+export function siteTarget(href: string, document: string, documents: ReadonlySet<string>, repository: string): string {
   if (href === '' || href.startsWith('#') || /^[a-z][a-z+.-]*:/i.test(href)) return href
   const [path = '', anchor] = href.split('#')
   const file = posix.normalize(posix.join(posix.dirname(document), decodeURI(path))).replace(/\/$/, '')

@@ -1,6 +1,5 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { collectInput, commandString } from './arguments.ts'
-export { collectWhenIdle } from './collect-when-idle.ts'
 export { type CommandNode, commandTree } from './commands.ts'
 export { candidates } from './complete.ts'
 export { describeOperation } from './describe-operation.ts'

@@ -1,6 +1,7 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { createAdmin } from './admin.ts'
 export { type PluginCatalog as Catalog, readCatalog } from './catalog.ts'
+export { collectWhenIdle } from './collect-when-idle.ts'
 export { diffConfig } from './config-diff.ts'
 export { peekConfig } from './config-peek.ts'
 export { type Discovered, Discovery, type DiscoveryOptions } from './discovery.ts'

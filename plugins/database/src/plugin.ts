@@ -122,7 +122,7 @@ export default definePlugin({
   }
 })
 
-/** Says what of the database belongs to a backup: the file, wherever it is, but neither its copies nor a replica. */
+/** Says what of the database belongs to a backup: the file, also outside of the project, but neither its copies nor a replica. */
 function contributeParts(ctx: Pick<PluginContext, 'contribute'>, place: DatabaseLocation, copies: string): void {
   ctx.contribute(backupParts, {
     name: 'database',

@@ -48,7 +48,12 @@ const PROPERTIES = ['ActiveState', 'UnitFileState', 'MainPID', 'NRestarts', 'Mem
 
 /** Parses the output of `systemctl show`. */
 function stateOf(text: string): ServiceState {
-  const values = new Map(text.split('\n').map(line => line.split('=', 2) as [string, string?]))
+  const values = new Map(
+    text.split('\n').map(line => {
+      const [key = '', value = ''] = line.split('=', 2)
+      return [key, value] as const
+    })
+  )
   const numberOf = (key: (typeof PROPERTIES)[number]): number | null => {
     const value = values.get(key) ?? ''
     // systemd shows a value that is unknown as text, or as the largest number of 64 bits.

@@ -43,7 +43,10 @@ t.test('secrets are passed as credentials, not as variables', async t => {
 })
 
 t.test('what root left in the state folder belongs to the user of the service', async t => {
-  if (process.getuid?.() !== 0) return t.skip('only root can give files away')
+  if (process.getuid?.() !== 0) {
+    t.skip('only root can give files away')
+    return
+  }
   const { services, root } = makeMachine(
     t.testdir({ home: { ada: { 'my project': { '.vox': { cache: { index: '' } } } } } }),
     {

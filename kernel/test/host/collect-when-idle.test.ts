@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Script } from 'node:vm'
 import t from 'tap'
-import { collectWhenIdle } from '#cli'
+import { collectWhenIdle } from '#host'
 
 t.test('an idle process frees the garbage of its start', async t => {
   const garbage = new WeakRef({ of: 'the start' })
