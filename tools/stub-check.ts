@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const BASELINE = fileURLToPath(new URL('stub-check-baseline.json', import.meta.url))
 const MAX_LISTED = 20
 /** Tests, measurements and examples contain what the rules look for on purpose. */
-const EXCLUDED = ['**/test/**', 'bench/**', 'examples/**', 'tools/clients/**']
+const EXCLUDED = ['**/test/**', 'bench/**', 'examples/**', 'tools/clients/**', 'tools/screenshots/**']
 
 const grammars = await Grammars.open()
 const signal = new AbortController().signal
@@ -45,7 +45,10 @@ const { findings, filesScanned } = await scanProject(scanner, null, async () => 
   now: Date.now(),
   signal
 })
-const shown = findings.filter(({ severity }) => severity !== 'info')
+/** The event loop of a tool serves nothing else. */
+const isOfTool = (file: string, ruleId: string): boolean =>
+  file.startsWith('tools/') && ruleId === 'scaling/blocking-in-async'
+const shown = findings.filter(({ severity, file, ruleId }) => severity !== 'info' && !isOfTool(file, ruleId))
 // The first run makes the baseline.
 if (!existsSync(BASELINE)) writeFileSync(BASELINE, printBaseline(shown))
 const { added, raised, gone } = compare(parseBaseline(readFileSync(BASELINE, 'utf8'), BASELINE), shown)

@@ -36,7 +36,7 @@ try {
   cpSync(join(files, 'svc.toml'), join(target, 'etc', 'svc', 'svc.toml'))
   for (const file of ['entrypoint.sh', 'ready.mjs']) cpSync(join(files, file), join(program, file))
   chmodSync(join(program, 'entrypoint.sh'), 0o755)
-  symlinkSync('/opt/svc/bin/svc.cjs', join(target, 'usr', 'local', 'bin', 'svc'))
+  symlinkSync(join('/opt', 'svc', 'bin', 'svc.cjs'), join(target, 'usr', 'local', 'bin', 'svc'))
   process.stdout.write(`${(sizeOf(target) / 1e6).toFixed(1)} MB in ${target}\n`)
 } finally {
   rmSync(scratch, { recursive: true, force: true })

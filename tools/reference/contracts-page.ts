@@ -90,12 +90,9 @@ function namesOf(manifests: readonly PluginManifest[], is: (manifest: PluginMani
 function contributors(root: string): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>()
   for (const plugin of readdirSync(join(root, 'plugins')).sort()) {
-    for (const { text } of sourceFiles(root, `plugins/${plugin}/src`)) {
-      for (const [, name = ''] of text.matchAll(/\.contribute\(\s*(\w+)/g)) {
-        const known = found.get(name) ?? []
-        if (!known.includes(plugin)) found.set(name, [...known, plugin])
-      }
-    }
+    const texts = sourceFiles(root, `plugins/${plugin}/src`).map(({ text }) => text)
+    const names = texts.flatMap(text => Array.from(text.matchAll(/\.contribute\(\s*(\w+)/g), ([, name = '']) => name))
+    for (const name of new Set(names)) found.set(name, [...(found.get(name) ?? []), plugin])
   }
   return found
 }

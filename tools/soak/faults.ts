@@ -196,7 +196,12 @@ async function openStream(node: SvcNode): Promise<{ readonly ended: Promise<Ende
   const messages = [{ role: 'user', content: 'count the books' }]
   const body = JSON.stringify({ messages, max_tokens: 64, stream: true })
   const headers = { 'content-type': 'application/json' }
-  const response = await fetch(`${node.model}/v1/chat/completions`, { method: 'POST', headers, body })
+  const response = await fetch(`${node.model}/v1/chat/completions`, {
+    method: 'POST',
+    headers,
+    body,
+    signal: AbortSignal.timeout(MAX_DRAIN_MS)
+  })
   const text = response.text().catch(String)
   return { ended: text.then(text => ({ text, from })) }
 }

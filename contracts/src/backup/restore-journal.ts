@@ -69,6 +69,7 @@ export function stagedPath(roots: RestoreRoots, root: RestoreRoot, path: string)
  */
 export async function finishRestore(roots: RestoreRoots): Promise<string | null> {
   const path = restoreJournalPath(roots.project)
+  // toestub-ignore(scaling/blocking-in-async) - one look before anything is served
   if (!existsSync(path)) return null
   const busy = (): Error =>
     restoreErrors.create('BKR_BUSY', `${roots.project}: another process finishes a restore`, { hint: 'try again' })

@@ -106,6 +106,7 @@ async function run(given: readonly string[], globalFlags: GlobalFlags, texts: Te
 /** Finishes a restore that was interrupted, before anything reads the project. Returns false if there was none. */
 async function finishesRestore({ projectRoot: project, state }: Pick<PluginCatalog, 'projectRoot' | 'state'>) {
   // A literal path, so that commands do not load the contracts for it.
+  // toestub-ignore(scaling/blocking-in-async) - one look before anything is served
   if (!existsSync(join(project, '.svc-restore', 'journal.json'))) return false
   const { finishRestore } = await import('@svc/contracts')
   const kept = await finishRestore({ project, state })

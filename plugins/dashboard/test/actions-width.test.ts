@@ -7,7 +7,10 @@ t.test('the column of buttons is as wide as those of one state, not as all of th
   const load = actionsWidth([on('Load', 'unloaded')])
   t.equal(actionsWidth([on('Load', 'unloaded'), on('Unload', 'ready')]), actionsWidth([on('Unload', 'ready')]))
   t.ok(actionsWidth([on('Load', 'unloaded'), on('Delete', 'unloaded', 'ready')]) > load)
-  t.ok(actionsWidth([on('Load', 'unloaded'), { label: 'Copy' }]) > load, 'an action without a condition is always there')
+  t.ok(
+    actionsWidth([on('Load', 'unloaded'), { label: 'Copy' }]) > load,
+    'an action without a condition is always there'
+  )
   t.equal(actionsWidth([]), 0)
   t.end()
 })

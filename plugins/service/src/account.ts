@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { serviceErrors } from './errors.ts'
 import type { Account } from './service.ts'
 import { runManager, type System } from './system.ts'
@@ -8,7 +8,7 @@ import { runManager, type System } from './system.ts'
  * is unknown, or is root and was not named.
  */
 export async function accountOf(system: System, project: string, named: string | undefined): Promise<Account> {
-  const account = await find(system, named ?? String(statSync(project).uid))
+  const account = await find(system, named ?? String((await stat(project)).uid))
   if (account === null) {
     throw serviceErrors.create('SRV_USER', `${named ?? `the owner of ${project}`}: there is no such user`, {
       hint: 'create it: useradd --system --create-home --home-dir /var/lib/svc svc'

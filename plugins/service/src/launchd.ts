@@ -27,7 +27,9 @@ export function launchd(system: System, name: string, user: boolean): ServiceMan
       await runManager(system, 'launchctl', ['bootout', target])
       await mustRun(system, 'launchctl', ['disable', target])
     },
-    async forget() {},
+    async forget() {
+      // launchd keeps nothing of a service that is disabled.
+    },
     async state() {
       const { code, stdout } = await runManager(system, 'launchctl', ['print', target])
       const printed = (key: string): string | undefined => new RegExp(`^\\s*${key} = (.+)$`, 'm').exec(stdout)?.[1]
