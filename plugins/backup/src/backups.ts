@@ -9,7 +9,7 @@ import {
   withFileLock
 } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
-import type { Locks } from './age/header.ts'
+import type { Locks } from './age/keys.ts'
 import { type Created, createArchive, type Progress } from './archive/create.ts'
 import { type Databases, databasesOf } from './archive/databases.ts'
 import { readArchiveHeader } from './archive/read.ts'

@@ -39,3 +39,8 @@ export function fileError(error: unknown, what: string): unknown {
     return backupErrors.create('BKP_FAILED', `${what}: ${(error as Error).message}`, { cause: error })
   return error
 }
+
+/** Returns the error of an archive that cannot be used. */
+export function damaged(why: string): Error {
+  return backupErrors.create('BKP_DAMAGED', `the archive cannot be used: ${why}`, { hint: 'use another backup' })
+}

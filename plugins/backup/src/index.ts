@@ -1,5 +1,4 @@
 export { decrypt, encrypt } from './age/age.ts'
-export { decodeBech32, encodeBech32 } from './age/bech32.ts'
 export { generateKeys, parseIdentities, parseRecipient } from './age/keys.ts'
 export { ByteReader } from './archive/byte-reader.ts'
 export { type Created, createArchive } from './archive/create.ts'

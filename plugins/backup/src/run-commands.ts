@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { type CommandHandler, type CommandIo, type Infer, isSvcError } from '@svc/plugin-sdk'
-import type { Keys } from './age/header.ts'
+import type { Keys } from './age/keys.ts'
 import { generateKeys } from './age/keys.ts'
 import { verifyArchive } from './archive/verify.ts'
 import type { Backups, Dependencies } from './backups.ts'
@@ -89,7 +89,7 @@ export function runList(backups: Backups): CommandHandler {
 
 export const runKey: CommandHandler = async (given, io) => {
   const file = resolve((given as unknown as Infer<typeof keyInput>).file)
-  const { identity, recipient } = generateKeys()
+  const { identity, recipient } = await generateKeys()
   try {
     const handle = await open(file, 'wx', 0o600)
     try {

@@ -35,7 +35,7 @@ t.test('files of age are opened by identity and by passphrase', async t => {
 })
 
 t.test('what is encrypted opens again, whatever its size', async t => {
-  const { identity, recipient } = generateKeys()
+  const { identity, recipient } = await generateKeys()
   const keys = { identities: [...identities, ...parseIdentities(identity, 'key')] }
   for (const bytes of [0, 1, 65_535, 65_536, 65_537, 131_072, 200_001]) {
     const content = Buffer.alloc(bytes, 'content ')
@@ -45,7 +45,7 @@ t.test('what is encrypted opens again, whatever its size', async t => {
 })
 
 t.test('a shortened, changed or lengthened file is refused', async t => {
-  const { identity, recipient } = generateKeys()
+  const { identity, recipient } = await generateKeys()
   const keys = { identities: parseIdentities(identity, 'key') }
   const file = await all(encrypt(pieces(Buffer.alloc(140_000)), { recipients: [parseRecipient(recipient)] }))
   const header = file.indexOf('\n--- ') + 50
@@ -70,7 +70,7 @@ t.test('a shortened, changed or lengthened file is refused', async t => {
 t.test('a missing or wrong key has its own error', async t => {
   const recipient = Buffer.from(BY_RECIPIENT, 'base64')
   const passphrase = Buffer.from(BY_PASSPHRASE, 'base64')
-  const other = parseIdentities(generateKeys().identity, 'key')
+  const other = parseIdentities((await generateKeys()).identity, 'key')
   await t.rejects(opened(recipient, { identities: [] }), { code: 'BKP_KEY_REQUIRED', hint: /--identity/ })
   await t.rejects(opened(recipient, { identities: other }), { code: 'BKP_KEY_WRONG' })
   await t.rejects(opened(passphrase, { identities: other }), { code: 'BKP_KEY_REQUIRED', hint: /--passphrase-file/ })

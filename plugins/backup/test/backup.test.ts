@@ -57,7 +57,7 @@ async function notesOf(project: string): Promise<number> {
 
 t.test('a project is restored with its settings, programs, keys, files and a database in use', async t => {
   const { folder, project, database, parts } = await openProject(t)
-  const { identity, recipient } = generateKeys()
+  const { identity, recipient } = await generateKeys()
   const file = join(folder, 'backups', 'b.tar.gz.age')
   const created = await make(project, file, { parts, locks: { recipients: [parseRecipient(recipient)] } })
   t.match(created, { databases: 1, with_keys: true, encrypted: true })

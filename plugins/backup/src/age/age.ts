@@ -1,88 +1,90 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { Decrypter, Encrypter } from 'age-encryption'
 import type { ByteReader } from '../archive/byte-reader.ts'
-import { damaged, derive, type Keys, type Locks, openHeader, sealHeader, VERSION_LINE } from './header.ts'
-
-const CHUNK_BYTES = 65_536
-const TAG_BYTES = 16
-const NONCE_BYTES = 16
-const MAX_HEADER_BYTES = 65_536
+import { backupErrors, damaged } from '../errors.ts'
+import type { Keys, Locks } from './keys.ts'
+import { PassphraseIdentity, PassphraseRecipient } from './passphrase.ts'
 
 type Bytes = AsyncIterable<Buffer>
+
+/** First line of every file of age. */
+const VERSION_LINE = 'age-encryption.org/v1'
 
 /** Returns whether a file begins like one of age. */
 export function isAge(start: Buffer): boolean {
   return start.subarray(0, VERSION_LINE.length).toString('latin1') === VERSION_LINE
 }
 
-/** Encrypts a stream in the format of age (age-encryption.org/v1), in chunks of 64 KiB. */
+/** Encrypts a stream in the format of age (https://c2sp.org/age). */
 export async function* encrypt(source: Bytes, locks: Locks): AsyncGenerator<Buffer> {
-  const { header, fileKey } = await sealHeader(locks)
-  const nonce = randomBytes(NONCE_BYTES)
-  yield Buffer.concat([header, nonce])
-  const key = derive(fileKey, nonce, 'payload')
-  let counter = 0
-  for await (const { chunk, isLast } of chunksOf(source, CHUNK_BYTES)) {
-    const cipher = createCipheriv('chacha20-poly1305', key, chunkNonce(counter, isLast), { authTagLength: TAG_BYTES })
-    yield Buffer.concat([cipher.update(chunk), cipher.final(), cipher.getAuthTag()])
-    counter += 1
+  const encrypter = new Encrypter()
+  if ('passphrase' in locks) encrypter.addRecipient(new PassphraseRecipient(locks.passphrase))
+  else for (const recipient of locks.recipients) encrypter.addRecipient(recipient)
+  yield* buffers(await encrypter.encrypt(webStream(source)))
+}
+
+/**
+ * Decrypts a file of age. Yields only authenticated bytes; a shortened file ends with `BKP_DAMAGED`. Throws also
+ * `BKP_KEY_REQUIRED`, `BKP_KEY_WRONG`, and the errors of the source.
+ */
+export async function* decrypt(reader: ByteReader, { passphrase, identities }: Keys): AsyncGenerator<Buffer> {
+  const start = (await reader.peek(VERSION_LINE.length + 12)).toString('latin1')
+  const isByPassphrase = start.startsWith(`${VERSION_LINE}\n-> scrypt `)
+  const decrypter = new Decrypter()
+  if (!isByPassphrase && identities.length > 0) for (const each of identities) decrypter.addIdentity(each)
+  else if (isByPassphrase && passphrase !== undefined) decrypter.addIdentity(new PassphraseIdentity(passphrase))
+  else throw keyRequired(isByPassphrase)
+  let plain: Awaited<ReturnType<typeof decrypter.decrypt>>
+  try {
+    plain = await decrypter.decrypt(webStream(reader.rest()))
+  } catch (error) {
+    if (isOfSource(error)) throw error
+    throw isWrongKey(error) ? keyWrong(isByPassphrase) : damaged('its header is incomplete or was changed')
+  }
+  try {
+    yield* buffers(plain)
+  } catch (error) {
+    throw isOfSource(error) ? error : damaged('it was changed, or is incomplete')
   }
 }
 
-/** Decrypts a file of age. Yields only authenticated bytes; a shortened file ends with `BKP_DAMAGED`. */
-export async function* decrypt(reader: ByteReader, keys: Keys): AsyncGenerator<Buffer> {
-  const fileKey = await openHeader(await readHeader(reader), keys)
-  const key = derive(fileKey, await reader.exactly(NONCE_BYTES), 'payload')
-  let counter = 0
-  for await (const { chunk, isLast } of chunksOf(reader.rest(), CHUNK_BYTES + TAG_BYTES)) {
-    if (chunk.length < TAG_BYTES || (chunk.length === TAG_BYTES && counter > 0)) throw damaged('it is incomplete')
-    const end = chunk.length - TAG_BYTES
-    const decipher = createDecipheriv('chacha20-poly1305', key, chunkNonce(counter, isLast), {
-      authTagLength: TAG_BYTES
-    })
-    decipher.setAuthTag(chunk.subarray(end))
-    const plain = decipher.update(chunk.subarray(0, end))
-    try {
-      decipher.final()
-    } catch {
-      throw damaged('it was changed, or is incomplete')
+function webStream(source: Bytes): ReadableStream<Uint8Array> {
+  return Readable.toWeb(Readable.from(source, { objectMode: false })) as ReadableStream<Uint8Array>
+}
+
+async function* buffers(stream: ReadableStream<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const { buffer, byteOffset, byteLength } of stream as unknown as AsyncIterable<Uint8Array>)
+    yield Buffer.from(buffer, byteOffset, byteLength)
+}
+
+/** The errors of age have no code; those of svc, of files and of an abort have one. */
+function isOfSource(error: unknown): boolean {
+  return error instanceof Error && 'code' in error
+}
+
+/** The library has no other sign for this error. */
+function isWrongKey(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('no identity matched')
+}
+
+function keyRequired(isByPassphrase: boolean): Error {
+  return backupErrors.create(
+    'BKP_KEY_REQUIRED',
+    `the archive is encrypted with ${isByPassphrase ? 'a passphrase' : 'the key of a recipient'}`,
+    {
+      hint: isByPassphrase
+        ? 'name a file with the passphrase: --passphrase-file FILE'
+        : 'name the file of the identity: --identity FILE'
     }
-    counter += 1
-    yield plain
-  }
+  )
 }
 
-async function readHeader(reader: ByteReader): Promise<string> {
-  const lines: string[] = []
-  for (let bytes = 0; bytes <= MAX_HEADER_BYTES; ) {
-    const line = await reader.line(MAX_HEADER_BYTES)
-    lines.push(line)
-    bytes += line.length + 1
-    if (line.startsWith('---')) return lines.join('\n')
-  }
-  throw damaged('its header is too long')
-}
-
-/** Counter of 11 bytes, and a byte that marks the last chunk. */
-function chunkNonce(counter: number, isLast: boolean): Buffer {
-  const nonce = Buffer.alloc(12)
-  nonce.writeUIntBE(counter, 5, 6)
-  nonce[11] = isLast ? 1 : 0
-  return nonce
-}
-
-/** Splits a stream into chunks of equal size. The last one may be shorter; that of an empty stream is empty. */
-async function* chunksOf(source: Bytes, size: number): AsyncGenerator<{ chunk: Buffer; isLast: boolean }> {
-  let pending: Buffer[] = []
-  let length = 0
-  for await (const piece of source) {
-    pending.push(piece)
-    length += piece.length
-    if (length <= size) continue
-    const all = Buffer.concat(pending)
-    let at = 0
-    for (; all.length - at > size; at += size) yield { chunk: all.subarray(at, at + size), isLast: false }
-    pending = [all.subarray(at)]
-    length = all.length - at
-  }
-  yield { chunk: Buffer.concat(pending), isLast: true }
+function keyWrong(isByPassphrase: boolean): Error {
+  return backupErrors.create(
+    'BKP_KEY_WRONG',
+    isByPassphrase ? 'the passphrase does not open the archive' : 'no identity opens the archive',
+    {
+      hint: isByPassphrase ? 'check the passphrase' : 'name the identity of the recipient that the backup was made for'
+    }
+  )
 }

@@ -1,71 +1,50 @@
-import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { backupErrors } from '../errors.ts'
-import { decodeBech32, encodeBech32 } from './bech32.ts'
 
-const RECIPIENT = 'age'
-const IDENTITY = 'age-secret-key-'
-const KEY_BYTES = 32
-// DER around the 32 bytes of a key (RFC 8410).
-const PRIVATE_DER = Buffer.from('302e020100300506032b656e04220420', 'hex')
-const PUBLIC_DER = Buffer.from('302a300506032b656e032100', 'hex')
+/** Keys for writing: one passphrase, or recipients. */
+export type Locks = { readonly passphrase: string } | { readonly recipients: readonly string[] }
 
-/** Private key, as `age-keygen` writes it. */
-export interface Identity {
-  readonly privateKey: KeyObject
-  /** Bytes of the public key. */
-  readonly recipient: Buffer
+/** Keys for reading. `identities`: private keys, as `age-keygen` writes them. */
+export interface Keys {
+  readonly passphrase?: string
+  readonly identities: readonly string[]
 }
 
 /** Makes a key pair. `identity` opens archives; `recipient` only encrypts them. */
-export function generateKeys(): { readonly identity: string; readonly recipient: string } {
-  const { privateKey, publicKey } = generateKeyPairSync('x25519')
-  return {
-    identity: encodeBech32(IDENTITY, rawPrivate(privateKey)).toUpperCase(),
-    recipient: encodeBech32(RECIPIENT, rawPublic(publicKey))
-  }
+export async function generateKeys(): Promise<{ readonly identity: string; readonly recipient: string }> {
+  const identity = await generateX25519Identity()
+  return { identity, recipient: await identityToRecipient(identity) }
 }
 
-/** Returns the bytes of a recipient `age1…`. Throws `BKP_KEY_INVALID`. */
-export function parseRecipient(text: string): Buffer {
-  const bytes = decodeBech32(RECIPIENT, text.trim())
-  if (bytes?.length === KEY_BYTES) return bytes
+/** Returns a recipient `age1…`. Throws `BKP_KEY_INVALID`. */
+export function parseRecipient(text: string): string {
+  const recipient = text.trim()
+  if (isAccepted(() => new Encrypter().addRecipient(recipient))) return recipient
   throw backupErrors.create('BKP_KEY_INVALID', `${JSON.stringify(text.slice(0, 80))} is not a recipient of age`, {
     hint: 'it begins with age1; svc backup key FILE makes one'
   })
 }
 
 /** Returns the identities of a file in the form of `age-keygen`. Throws `BKP_KEY_INVALID`, without the keys. */
-export function parseIdentities(text: string, file: string): Identity[] {
+export function parseIdentities(text: string, file: string): string[] {
   const lines = text.split('\n').map(line => line.trim())
-  const identities = lines.flatMap((line, index) => {
-    if (line === '' || line.startsWith('#')) return []
-    const bytes = decodeBech32(IDENTITY, line)
-    if (bytes?.length !== KEY_BYTES) throw invalid(`${file}:${index + 1}`)
-    const privateKey = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, bytes]), format: 'der', type: 'pkcs8' })
-    return [{ privateKey, recipient: rawPublic(createPublicKey(privateKey)) }]
+  const identities = lines.filter((line, index) => {
+    if (line === '' || line.startsWith('#')) return false
+    if (!isAccepted(() => new Decrypter().addIdentity(line))) throw invalid(`${file}:${index + 1}`)
+    return true
   })
   if (identities.length === 0) throw invalid(file)
   return identities
 }
 
-/** Returns the shared secret of X25519. Throws if the public key has a small order. */
-export function sharedSecret(privateKey: KeyObject, recipient: Buffer): Buffer {
-  const publicKey = createPublicKey({ key: Buffer.concat([PUBLIC_DER, recipient]), format: 'der', type: 'spki' })
-  return diffieHellman({ privateKey, publicKey })
-}
-
-/** Returns a key pair for one stanza. */
-export function ephemeralKeys(): Identity {
-  const { privateKey, publicKey } = generateKeyPairSync('x25519')
-  return { privateKey, recipient: rawPublic(publicKey) }
-}
-
-function rawPrivate(key: KeyObject): Buffer {
-  return key.export({ format: 'der', type: 'pkcs8' }).subarray(PRIVATE_DER.length)
-}
-
-function rawPublic(key: KeyObject): Buffer {
-  return key.export({ format: 'der', type: 'spki' }).subarray(PUBLIC_DER.length)
+/** The errors of age may show the key. */
+function isAccepted(add: () => void): boolean {
+  try {
+    add()
+    return true
+  } catch {
+    return false
+  }
 }
 
 function invalid(place: string): Error {

@@ -1,4 +1,4 @@
-import { damaged } from '../age/header.ts'
+import { damaged } from '../errors.ts'
 
 /** Reads a stream of bytes in pieces of requested sizes. Throws `BKP_DAMAGED` at an early end. */
 export class ByteReader {
@@ -25,16 +25,6 @@ export class ByteReader {
     if (found.length < bytes) throw damaged('it is incomplete')
     this.#held = this.#held.subarray(bytes)
     return found
-  }
-
-  /** Returns a line of at most `limit` bytes without its line feed. */
-  async line(limit: number): Promise<string> {
-    for (let length = 128; ; length *= 2) {
-      const found = await this.peek(Math.min(length, limit))
-      const end = found.indexOf(10)
-      if (end >= 0) return (await this.exactly(end + 1)).subarray(0, end).toString('latin1')
-      if (found.length < length || length >= limit) throw damaged('its header is not that of age')
-    }
   }
 
   /** Yields this many bytes in pieces. */

@@ -1,5 +1,4 @@
-import { damaged } from '../age/header.ts'
-import { backupErrors } from '../errors.ts'
+import { backupErrors, damaged } from '../errors.ts'
 
 /** First file of an archive, so that its format is known before anything else is read. */
 export const HEADER_FILE = 'svc-backup.json'

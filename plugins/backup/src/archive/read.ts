@@ -4,8 +4,8 @@ import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { isSvcError } from '@svc/plugin-sdk'
 import { decrypt, isAge } from '../age/age.ts'
-import { damaged, type Keys } from '../age/header.ts'
-import { fileError } from '../errors.ts'
+import type { Keys } from '../age/keys.ts'
+import { damaged, fileError } from '../errors.ts'
 import { ByteReader } from './byte-reader.ts'
 import {
   type ArchiveHeader,

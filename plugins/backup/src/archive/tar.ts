@@ -1,5 +1,5 @@
 import { Header, Pax } from 'tar'
-import { damaged } from '../age/header.ts'
+import { damaged } from '../errors.ts'
 import type { ByteReader } from './byte-reader.ts'
 
 const BLOCK = 512

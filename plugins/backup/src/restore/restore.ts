@@ -15,7 +15,7 @@ import {
 } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { makePrivateFolder } from '@svc/plugin-sdk/folders'
-import type { Keys } from '../age/header.ts'
+import type { Keys } from '../age/keys.ts'
 import { collect, type SourceFile } from '../archive/collect.ts'
 import type { Databases } from '../archive/databases.ts'
 import type { ArchiveFile, Manifest } from '../archive/manifest.ts'
