@@ -103,7 +103,11 @@ function TextFilter({ label, value, isCall, onSet }: TextFilterProps) {
   const [typed, setTyped] = useState(value)
   /** Values of this field that have not come back from the address: the reader may have typed on since. */
   const sent = useRef<string[]>([])
+  const known = useRef(value)
   useEffect(() => {
+    // The first effect may run after the first letter.
+    if (value === known.current) return
+    known.current = value
     const at = sent.current.indexOf(value)
     if (at === -1) setTyped(value)
     else sent.current.splice(0, at + 1)
