@@ -9,5 +9,6 @@ const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8
 mkdirSync(scope, { recursive: true })
 for (const folder of workspaces.filter(each => !each.includes('*'))) {
   const link = join(scope, folder)
-  if (!existsSync(link)) symlinkSync(join('..', '..', folder), link)
+  // On Windows, only junctions need no right of an administrator. Other systems ignore the kind.
+  if (!existsSync(link)) symlinkSync(join('..', '..', folder), link, 'junction')
 }

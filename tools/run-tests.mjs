@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join, relative } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Seconds of a file that test/times.json does not name, and the shortest that it names. */
@@ -31,11 +31,11 @@ const failed = join(root, '.tap/failed')
 const taken = join(root, '.tap/times')
 const times = join(root, 'test/times.json')
 
-/** Yields the test files below a folder, sorted, with paths relative to the repository. */
+/** Yields the test files below a folder, sorted, with paths relative to the repository, in which `/` separates folders. */
 function* testFiles(folder) {
   const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
   for (const { name } of entries.filter(entry => entry.name.endsWith('.test.ts')))
-    yield relative(root, join(folder, name))
+    yield relative(root, join(folder, name)).replaceAll(sep, '/')
   for (const entry of entries)
     if (entry.isDirectory() && !/^(?:node_modules|dist|fixtures|\..*)$/.test(entry.name))
       yield* testFiles(join(folder, entry.name))
