@@ -42,11 +42,28 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
     chosen = { kind: 'command', command, input: collectInput(command, restore(parsed)) }
   }
   addCommands(parser, root, [], choose)
+  const steps = firstSteps(root)
+  if (steps !== null) parser.epilogue(steps)
   // yargs prints flag groups of the program before those of a command, so it has groups only without a command.
   if (commandWords(argv).length === 0) groupFlags(parser, [])
   if (argv.length === 0) return { kind: 'nothing', help: await parser.getHelp() }
   await parser.parseAsync()
   return chosen
+}
+
+/** Commands with which users begin. */
+const FIRST_STEPS = ['up', 'new', 'model pull', 'doctor']
+
+/** Returns the end of the help text: those of the first steps that exist. Null if there are none. */
+function firstSteps(root: CommandNode): string | null {
+  const steps = FIRST_STEPS.flatMap(words => {
+    const found = words
+      .split(' ')
+      .reduce<CommandNode | undefined>((node, word) => node?.children.get(word), root)?.command
+    return found === undefined ? [] : [`  svc ${words.padEnd(12)}${found.summary}`]
+  })
+  if (steps.length === 0) return null
+  return ['Begin with:', ...steps, '', 'Help of a command: svc COMMAND --help'].join('\n')
 }
 
 interface Protected {

@@ -42,6 +42,24 @@ t.test('returns the help if there are no arguments', async t => {
   t.match(parsed.kind === 'nothing' && parsed.help, /svc demo +A demonstration/)
 })
 
+t.test('the help ends with the first steps that the plugins allow', async t => {
+  const helpOf = async (...commands: [command: string, summary: string][]): Promise<unknown> => {
+    const plugin = definePlugin({
+      name: 'steps',
+      commands: commands.map(([command, summary]) => ({ command, summary, input: tt.object({}) })),
+      activate: ctx => {
+        for (const [command] of commands) ctx.command(command, () => {})
+      }
+    })
+    const parsed = await parse([], commandTree([describePlugin(plugin, '1.0.0')]), NO_COMMANDS)
+    return parsed.kind === 'nothing' && parsed.help
+  }
+  const help = await helpOf(['up', 'Serve this folder'], ['model pull', 'Download a model'])
+  t.match(help, /Begin with:\n {2}svc up {10}Serve this folder\n {2}svc model pull {2}Download a model\n\n/)
+  t.match(help, /svc COMMAND --help\n*$/)
+  t.notMatch(await helpOf(['other', 'Do something else']), 'Begin with')
+})
+
 const refusals: [argv: string[], code: string, message: string, hint: string | RegExp][] = [
   [['dmo'], 'CLI_COMMAND_UNKNOWN', 'svc has no command "dmo"', 'did you mean svc demo?'],
   [['demo', 'gret', 'Ada'], 'CLI_COMMAND_UNKNOWN', 'svc demo has no command "gret"', 'did you mean svc demo greet?'],

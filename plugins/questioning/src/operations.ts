@@ -137,7 +137,7 @@ export const questioningList = defineOperation({
   summary: 'List pending questions, oldest first',
   input: t.object({
     session_id: t.optional(session),
-    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000, description: 'Maximum number of questions.' })
   }),
   output: t.object({
     questions: t.array(

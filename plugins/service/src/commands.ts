@@ -38,7 +38,7 @@ export const statusInput = t.object({ user, name })
 
 export const installCommand: CommandDescriptor = {
   command: 'service install',
-  summary: 'Start svc with the machine, by systemd or launchd',
+  summary: 'Start svc when the machine starts, by systemd or launchd',
   input: installInput,
   ownFlags: ['profile'],
   tolerant: true

@@ -9,7 +9,7 @@ export const deadNotifications = defineOperation({
   id: 'a2a_server.dead_notifications',
   summary: 'List push notifications that were not delivered, newest first',
   input: t.object({
-    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000, description: 'Maximum number of notifications.' }),
     before: t.optional(t.integer({ minimum: 1, description: 'Lists only notifications with smaller ids.' }))
   }),
   output: t.object({

@@ -270,7 +270,7 @@ export const appTableRows = defineOperation({
     sort: t.optional(
       t.string({ minLength: 1, maxLength: 256, description: 'Column; with a leading - in descending order.' })
     ),
-    limit: t.integer({ default: 100, minimum: 1, maximum: 500 }),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 500, description: 'Maximum number of rows.' }),
     cursor: t.optional(t.string({ maxLength: 4_096, description: 'Cursor of the previous page.' }))
   }),
   output: t.object({
@@ -343,7 +343,7 @@ export const appTableDelete = defineOperation({
 export const appSearch = defineOperation({
   id: 'app.search',
   summary: 'Find served programs, their routes and tables by name',
-  input: t.object({ text: t.string({ maxLength: 1000 }) }),
+  input: t.object({ text: t.string({ maxLength: 1000, description: 'Part of a name.' }) }),
   output: dashboardSearchOutput,
   effect: 'read',
   expose: {
