@@ -1,6 +1,9 @@
 import { appendFileSync } from 'node:fs'
 import { t } from 'tap'
 
+/** Time for teardowns after the last test. */
+const MAX_END_MS = 30_000
+
 /**
  * Runs several test files in this process, one after the other. `paths` are relative to the repository. `times`: file to
  * which a line with the path and the seconds of each is appended.
@@ -28,4 +31,9 @@ export async function runFiles(paths, times) {
   for (const action of actions) t.teardown(action)
   // Without this, a process with a teardown and an open server would not end.
   t.end()
+  // A test that timed out may go on, and leave servers.
+  setTimeout(() => {
+    process.stderr.write(`still open, and ended: ${process.getActiveResourcesInfo().join(', ')}\n`)
+    process.exit()
+  }, MAX_END_MS).unref()
 }

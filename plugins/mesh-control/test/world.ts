@@ -105,7 +105,13 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
       const provide: typeof ctx.provide = (token, value) =>
         ctx.provide(token, wrap === undefined ? value : (wrap(value as Coordination) as never))
       return coordination.activate(
-        new Proxy(ctx, { get: (on, key) => (key === 'provide' ? provide : Reflect.get(on, key)) }),
+        new Proxy(ctx, {
+          get(on, key) {
+            const value = Reflect.get(on, key)
+            if (key === 'provide') return provide
+            return typeof value === 'function' ? value.bind(on) : value
+          }
+        }),
         deps
       )
     }
