@@ -42,8 +42,8 @@ export interface ActivationHost {
   readonly keep: Keep
   readonly projectRoot: string
   readonly dataRoot: string
-  /** Services of units that stay and of units activated so far. */
-  readonly draft: ServiceContainer
+  /** Services of units that stay and of units activated so far. Null after the activation. */
+  draft: ServiceContainer | null
   log: Logger
   invoke: ContextHost['invoke']
   trigger: ContextHost['trigger']
@@ -93,7 +93,7 @@ export const inProcess: UnitHost = {
 
 function resolveDependencies(declared: Dependencies, unit: Unit, host: ActivationHost): Record<string, unknown> {
   const resolve = (dependency: Dependency): unknown =>
-    dependency.kind === 'ref' ? liveRef(dependency.id, token => unit.lookup(token)) : host.draft.resolve(dependency.id)
+    dependency.kind === 'ref' ? liveRef(dependency.id, token => unit.lookup(token)) : host.draft?.resolve(dependency.id)
   return Object.fromEntries(Object.entries(declared).map(([key, dependency]) => [key, resolve(dependency)]))
 }
 

@@ -127,6 +127,8 @@ export class Change {
         await this.#applyLiveSettings(shadow, plan)
         this.#settleRecords(plan)
         this.#host.flip(shadow, desired)
+        // Stack traces of resources that units opened refer to this object.
+        this.#begun.clear()
         return this.#report(true, desired, plan)
       } catch (error) {
         const left = this.#host.failures.leftOut(error, plan, this.#request)

@@ -103,7 +103,7 @@ export class UnitFactory {
     const { code, source } = this.#record(unit.name)
     if (code === null) throw new Error(`${unit.name} has no code`)
     const { policy } = this.#inventory.configurationOf(unit.name)
-    await this.#unitHost(unit.name, policy.isolation).activate(unit, code, source.location, policy, {
+    const host: ActivationHost = {
       keep,
       projectRoot,
       dataRoot,
@@ -116,7 +116,10 @@ export class UnitFactory {
       changed,
       onUncaught,
       onCrash
-    })
+    }
+    await this.#unitHost(unit.name, policy.isolation).activate(unit, code, source.location, policy, host)
+    // Functions of the unit refer to the host. It must not keep the providers of this generation, which may be replaced.
+    host.draft = null
   }
 
   #unitHost(name: string, kind: UnitPolicy['isolation']): UnitHost {
