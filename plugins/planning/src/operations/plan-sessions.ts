@@ -28,12 +28,12 @@ export const planNew = defineOperation({
   id: 'ai.plan.new',
   summary: 'Create a plan for a goal',
   input: t.object({
-    goal: t.string({ minLength: 1, maxLength: 65_536, description: 'What is to be done.' }),
+    goal: t.string({ minLength: 1, maxLength: 65_536, description: 'What shall be reached.' }),
     session_id: t.optional(t.string({ minLength: 1, maxLength: 2048, description: 'Session that the plan is for.' })),
     scope_files: t.array(t.string({ minLength: 1, maxLength: 4096 }), {
       default: [],
       maxItems: 2000,
-      description: 'Files that the work is about.'
+      description: 'Files that the plan concerns.'
     }),
     mode,
     max_tasks: t.integer({ default: 30, minimum: 1, maximum: 2000, description: 'Maximum number of tasks.' }),
