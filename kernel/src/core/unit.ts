@@ -262,6 +262,9 @@ export class Unit implements UnitView, OperationOwner {
     this.#retiring.abort()
     const report = await this.scope.dispose(deadlineMs)
     this.#services = undefined
+    // Values that outlive the unit refer to it. They must not keep what it registered, and thus other units.
+    for (const registered of [this.services, this.operations, this.commands]) registered.clear()
+    for (const registered of [this.items, this.taps, this.healthChecks, this.configListeners]) registered.length = 0
     if (this.state === 'draining') this.lifecycle.to(report.stuck.length > 0 ? 'stuck' : 'disposed')
     else if (this.state !== 'failed') this.lifecycle.to('disposed')
     return report
