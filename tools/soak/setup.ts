@@ -56,6 +56,8 @@ export function settingsOf({ name, ports, controlUrl }: ProjectOptions, { slowMs
     '[plugins.soak-isolated]',
     'isolation = "process"',
     '[orchestrator]',
+    // Without a model, a continuation task would stay in progress and block its agent.
+    'auto_continue_enabled = false',
     'mesh_remote_lease_timeout_ms = 60000',
     'stubcheck_gate = false'
   ]

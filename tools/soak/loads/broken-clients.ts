@@ -128,5 +128,5 @@ async function closed(socket: Socket): Promise<void> {
     pause(30_000).then(() => false)
   ])
   socket.destroy()
-  if (!isClosed) throw new Error('the server did not close a connection with an invalid request')
+  if (!isClosed) throw new Unavailable('the server did not close a connection with an invalid request')
 }
