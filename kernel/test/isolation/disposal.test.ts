@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -112,6 +112,11 @@ t.test('the process of a plugin ends if its host is killed', async t => {
 })
 
 function isRunning(pid: number): boolean {
-  // A killed process that is not yet reaped still has an id, but no command line.
-  return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
+  try {
+    process.kill(pid, 0)
+    // A killed process that is not yet reaped still has an id, but no command line.
+    return process.platform !== 'linux' || readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
+  } catch {
+    return false
+  }
 }
