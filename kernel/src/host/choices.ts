@@ -74,6 +74,7 @@ export class Choices {
 
   configure(config: ResolvedConfig, catalog: PluginCatalog): Configure {
     const only = this.#only(config)
+    const leftOut = `left out by ${this.selectedBy(config)}`
     const [switches, needed] = [this.#switches, this.#needed]
     // The providers of a manually enabled plugin are included, as for plugins in `only`.
     const switchedOn = [...switches].filter(([, on]) => on).map(([name]) => name)
@@ -83,7 +84,7 @@ export class Choices {
       const known = plugin ?? unconfigured(name, config)
       if (catalog.isLeftOut(name)) return { ...known, enabled: false, error: 'left out by --safe' }
       if (plugin === undefined) return known
-      if (chosen?.has(name) === false) return { ...plugin, enabled: false, error: 'left out by --only' }
+      if (chosen?.has(name) === false) return { ...plugin, enabled: false, error: leftOut }
       const isConfigured = chosen === undefined || (needed.has(name) && only?.includes(name) !== true)
       return { ...plugin, enabled: switches.get(name) ?? (isConfigured ? plugin.enabled : true) }
     }

@@ -461,6 +461,21 @@ t.test('the settings table of a broken plugin is known, and its last schema caus
   t.same(await project.kernel.invoke('one.say', {}, { surface: 'rpc', principal }), { said: 'hello merry 1' })
 })
 
+t.test('a plugin that is left out names the setting or the option that selects others', async t => {
+  const files = { ...packaged('one', source('one', 'hello')), ...packaged('two', source('two', 'hello')) }
+  const root = folder(t, { 'svc.toml': '[kernel]\nonly = ["one"]\n', ...files })
+  const env = { HOME: join(root, 'home') }
+  for (const [chosen, why] of [
+    [{}, 'left out by kernel.only'],
+    [{ only: ['one'] }, 'left out by --only']
+  ] as const) {
+    const catalog = await readCatalog({ cwd: root, env, preferSource: true, only: ['one', 'two'] })
+    const project = await openProject({ catalog, ...chosen, watch: false, log: memoryLog([]) })
+    t.match(project.admin.why('two').join('\n'), why)
+    await project.close()
+  }
+})
+
 t.test('closing a project leaks no resources and happens once', async t => {
   const root = folder(t, { 'svc.toml': '', ...packaged('one', source('one', 'hello')) })
   await assertNoLeaks(async () => {
