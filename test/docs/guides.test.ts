@@ -56,7 +56,6 @@ for (const name of GUIDES) {
 /** Opens an empty folder with an empty home, in which a guide runs on free ports. */
 async function openGuide(t: Test) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'svc-guide-')))
-  t.teardown(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }))
   const [folder, home, bin, state] = ['work', 'home', 'bin', 'state'].map(name => join(base, name)) as [
     string,
     string,
@@ -64,6 +63,9 @@ async function openGuide(t: Test) {
     string
   ]
   for (const path of [folder, home, bin, state]) mkdirSync(path)
+  // No variable sets the port of the model server.
+  mkdirSync(join(home, '.config', 'svc'), { recursive: true })
+  writeFileSync(join(home, '.config', 'svc', 'svc.toml'), '[plugins.model-server]\nport = 0\n')
   writeFileSync(join(bin, 'svc'), `#!/bin/sh\nexec '${process.execPath}' '${SVC_BIN}' "$@"\n`, { mode: 0o755 })
   writeFileSync(join(state, 'variables'), '')
   writeFileSync(join(state, 'folder'), folder)
@@ -91,12 +93,16 @@ async function openGuide(t: Test) {
     server.kill('SIGTERM')
     await once(server, 'exit')
   }
-  t.teardown(stop)
+  t.teardown(async () => {
+    await stop()
+    rmSync(base, { recursive: true, force: true, maxRetries: 5 })
+  })
   return {
     folder,
     withFreePorts,
     async run(command: string): Promise<string> {
-      const child = start(command, `declare -p ID TOKEN RUN > ${state}/variables 2> /dev/null; pwd > ${state}/folder`)
+      const keep = `declare -p ID TOKEN > ${state}/variables 2> /dev/null; pwd > ${state}/folder`
+      const child = start(`exec 2>&1; ${command}`, keep)
       let output = ''
       for (const stream of [child.stdout, child.stderr]) stream?.on('data', data => (output += data))
       await once(child, 'close')
