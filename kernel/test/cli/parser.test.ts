@@ -43,7 +43,7 @@ t.test('returns the help if there are no arguments', async t => {
 })
 
 t.test('the help ends with the first steps that the plugins allow', async t => {
-  const helpOf = async (...commands: [command: string, summary: string][]): Promise<unknown> => {
+  const helpOf = async (...commands: [command: string, summary: string][]): Promise<string> => {
     const plugin = definePlugin({
       name: 'steps',
       commands: commands.map(([command, summary]) => ({ command, summary, input: tt.object({}) })),
@@ -52,7 +52,7 @@ t.test('the help ends with the first steps that the plugins allow', async t => {
       }
     })
     const parsed = await parse([], commandTree([describePlugin(plugin, '1.0.0')]), NO_COMMANDS)
-    return parsed.kind === 'nothing' && parsed.help
+    return parsed.kind === 'nothing' ? parsed.help : ''
   }
   const help = await helpOf(['up', 'Serve this folder'], ['model pull', 'Download a model'])
   t.match(help, /Begin with:\n {2}svc up {10}Serve this folder\n {2}svc model pull {2}Download a model\n\n/)
