@@ -150,9 +150,10 @@ function commandsOf(code: string): Command[] {
     })
 }
 
-/** Replaces what differs between two runs: times, ids, numbers, the width of columns and bars. */
+/** Replaces what differs between two runs: times, ids, numbers, the width of columns and bars. Omits warnings. */
 function normal(output: string): string {
   return output
+    .replaceAll(/^warning: .*\n?/gm, '')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replaceAll(/[\da-f]{8}-[\da-f]{4}-[\da-f-]+|\b(?=[a-f]*\d)[\da-f]{12,}\b/g, 'ID')
     .replaceAll(/\d+(?:\.\d+)?/g, 'N')
