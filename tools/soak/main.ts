@@ -182,7 +182,7 @@ async function soak(): Promise<number> {
     runTimeline(faults, nodes, durationMs, over),
     reloadInTurn(faults, nodes, ledger, durationMs, over),
     pause(durationMs, over)
-  ])
+  ]).catch(error => ledger.violate('faults', null, (error as Error).message))
   const to = Date.now()
   note('all', 'load ends')
   end.abort()

@@ -9,7 +9,7 @@ import { HttpClient } from './http-client.ts'
 import type { NodeName } from './ledger.ts'
 
 export const SVC = fileURLToPath(new URL('../../kernel/bin/svc.cjs', import.meta.url))
-const READY_MS = 240_000
+const READY_MS = 600_000
 
 export interface Ports {
   readonly http: number
