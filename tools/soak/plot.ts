@@ -84,8 +84,9 @@ export function soakPlot(plot: SoakPlot): string {
   for (let minute = 0; minute <= minutes; minute += step)
     parts.push(text(x(from + minute * 60_000), height - GAP + 16, `${minute}`, 'text-anchor="middle"'))
   parts.push(text(WIDTH / 2, height - 10, 'minutes', 'text-anchor="middle"'))
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12" role="img" aria-labelledby="title">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12" role="img" aria-labelledby="title description">
 <title id="title">A soak of ${Math.round(minutes)} minutes: memory, handles, requests and database size of two nodes over time, with the faults</title>
+<desc id="description">Four charts over minutes: memory, open handles, requests per minute and database size. Marks at the top are faults; the part with load only is shaded. Summary and tables are in docs/soak.md.</desc>
 ${STYLE}
 ${parts.join('\n')}
 </svg>
