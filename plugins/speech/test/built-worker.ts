@@ -15,6 +15,9 @@ const { outputFiles } = await build({
   format: 'cjs',
   target: 'node20',
   conditions: ['svc-source'],
+  // As in the build of the kernel: a CommonJS script has no import.meta.
+  banner: { js: "const __svc_url = require('node:url').pathToFileURL(__filename).href;" },
+  define: { 'import.meta.url': '__svc_url' },
   alias: {
     '@svc/contracts': join(root, '../../contracts/src/index.ts'),
     '@svc/plugin-sdk': join(root, '../../plugin-sdk/src/index.ts'),
