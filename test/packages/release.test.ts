@@ -81,7 +81,7 @@ t.test('a release is complete, and its packages serve from an empty folder witho
     t.ok(files.includes('LICENSE') && files.includes('README.md'), name)
   }
   const notices = readFileSync(join(project, 'node_modules', '@svc', 'kernel', 'THIRD-PARTY.md'), 'utf8')
-  t.match(notices, /## yargs \d[\s\S]*Permission is hereby granted/, 'the licences of bundled libraries are there')
+  t.match(notices, /## yargs \d[\s\S]*Permission is hereby granted/, 'the license of each bundled library is there')
 
   // The file itself: the kernel links a program of the same name.
   const program = join(project, 'node_modules', '@svc', 'svc', 'bin', 'svc.cjs')

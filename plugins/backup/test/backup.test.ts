@@ -1,13 +1,12 @@
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BackupPart } from '@svc/contracts'
 import { openFile } from '@svc/plugin-database/testing'
 import t, { type Test } from 'tap'
 import { Header } from 'tar'
 import { generateKeys, parseIdentities, parseRecipient, verifyArchive } from '#root'
+import { mountSmallDisk } from '../../../test/small-disk.ts'
 import { archiveOf, databases, type Entry, make, readFiles, restore, writeFiles } from './files.ts'
 
 // Slow disks and busy machines.
@@ -259,23 +258,7 @@ t.test('an aborted backup leaves nothing behind', async t => {
   await t.rejects(make(project, file), { code: 'BKP_EXISTS' })
 })
 
-/** Mounts a file system of 512 kB; null where the user may not. */
-function mountSmallDisk(): string | null {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-small-disk-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', folder], { stdio: 'ignore' })
-  } catch {
-    rmdirSync(folder)
-    return null
-  }
-  t.teardown(() => {
-    execFileSync('umount', ['-l', folder])
-    rmdirSync(folder)
-  })
-  return folder
-}
-
-const disk = mountSmallDisk()
+const disk = mountSmallDisk('512k')
 const needsDisk = { skip: disk === null ? 'this user may not mount a file system' : false }
 
 t.test('a backup that does not fit on the disk leaves nothing behind', needsDisk, async t => {

@@ -1,18 +1,8 @@
-import { execFileSync } from 'node:child_process'
-import {
-  appendFileSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { RetryingFile, readLogLines } from '#root'
+import { mountSmallDisk } from '../../../test/small-disk.ts'
 
 function open(path: string, more: object = {}) {
   const messages: string[] = []
@@ -21,23 +11,7 @@ function open(path: string, more: object = {}) {
   return { file: new RetryingFile({ ...limits, log, what: 'the log is', ...more }), messages }
 }
 
-/** Mounts a file system of 64 kB; null where the user may not. */
-function smallDisk(): string | null {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-small-disk-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' })
-  } catch {
-    rmdirSync(folder)
-    return null
-  }
-  t.teardown(() => {
-    execFileSync('umount', ['-l', folder])
-    rmdirSync(folder)
-  })
-  return folder
-}
-
-const disk = smallDisk()
+const disk = mountSmallDisk('64k')
 
 t.test(
   'a full disk costs only the lines of that time',

@@ -61,7 +61,7 @@ interface Owner {
   readonly summary: string
 }
 
-const NOBODY: Owner = { part: null, kind: 'data', summary: '' }
+const UNOWNED: Owner = { part: null, kind: 'data', summary: '' }
 
 class Collection {
   readonly files: SourceFile[] = []
@@ -86,15 +86,15 @@ class Collection {
         this.#owners.set(resolve(projectRoot, path), owner)
       }
     }
-    await this.#walk(stateRoot, 'state', NOBODY, () => true)
+    await this.#walk(stateRoot, 'state', UNOWNED, () => true)
     for (const entry of await entriesOf(projectRoot))
       if (entry.isFile() && CONFIGURATION.test(entry.name))
-        await this.#take(join(projectRoot, entry.name), `project/${entry.name}`, NOBODY)
-    await this.#walk(projectRoot, 'project', NOBODY, path => path.endsWith('.vox'), true)
+        await this.#take(join(projectRoot, entry.name), `project/${entry.name}`, UNOWNED)
+    await this.#walk(projectRoot, 'project', UNOWNED, path => path.endsWith('.vox'), true)
     for (const path of include) {
       const file = resolve(projectRoot, path)
       if (!isInside(projectRoot, file) || isInside(stateRoot, file)) throw outside(path)
-      await this.#visit(file, `project/${posix(relative(projectRoot, file))}`, NOBODY, () => true)
+      await this.#visit(file, `project/${posix(relative(projectRoot, file))}`, UNOWNED, () => true)
     }
     for (const { path, owner } of owned) {
       if (isInside(stateRoot, path)) continue
