@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { mountSmallDisk } from '../../../test/small-disk.ts'
 import { openVault } from './open-vault.ts'
 
 const CLI = { by: 'cli' }
@@ -14,20 +13,11 @@ interface SmallDisk {
   free(): void
 }
 
-/** Mounts a file system of 512 kB; null where the user may not. */
-function mountSmallDisk(): SmallDisk | null {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-small-disk-'))
+/** Mounts a file system of 512 kB that can be filled; null where the user may not. */
+function openSmallDisk(): SmallDisk | null {
+  const folder = mountSmallDisk('512k')
+  if (folder === null) return null
   const filler = join(folder, 'filler')
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', folder], { stdio: 'ignore' })
-  } catch {
-    rmdirSync(folder)
-    return null
-  }
-  t.teardown(() => {
-    execFileSync('umount', ['-l', folder])
-    rmdirSync(folder)
-  })
   return {
     folder,
     fill() {
@@ -43,8 +33,8 @@ function mountSmallDisk(): SmallDisk | null {
   }
 }
 
-const first = mountSmallDisk()
-const second = mountSmallDisk()
+const first = openSmallDisk()
+const second = openSmallDisk()
 const needsDisk = { skip: first === null || second === null ? 'this user may not mount a file system' : false }
 
 t.test('a change that does not fit on the disk changes nothing, and the vault opens again', needsDisk, async t => {
